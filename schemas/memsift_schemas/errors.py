@@ -1,0 +1,40 @@
+"""Errors at the door: what a caller did wrong, said without any memory text.
+
+All are `ValueError`s: the same call can never succeed, so the caller must change it. Operational faults
+never raise out of the producer; they become the cause of a fallback.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+
+class InvalidInput(ValueError):
+    """An argument or a payload is wrong. The message names the place and the remedy, never the text."""
+
+
+class JobTooLarge(InvalidInput):
+    """The encoded job is over `MAX_JOB_BYTES`: send fewer or shorter memories."""
+
+
+class UnknownVersion(InvalidInput):
+    """The payload's wire version is not one that this release reads: upgrade the older side."""
+
+
+class SettingsError(ValueError):
+    """A setting is wrong. The message starts with the environment variable's name."""
+
+
+def describe(error: ValidationError) -> str:
+    """One line per fault, `place: what is wrong`, without the offending values."""
+    return "; ".join(f"{_place(fault['loc'])}: {_reason(fault)}" for fault in error.errors(include_url=False))
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in loc) or "input"
+
+
+def _reason(fault: Any) -> str:
+    return str(fault["msg"]).removeprefix("Value error, ")

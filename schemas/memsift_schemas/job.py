@@ -1,0 +1,81 @@
+"""What a frontend asks of a worker."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import AwareDatetime, Field, FiniteFloat, field_validator, model_validator
+
+from memsift_schemas.memory import Id, Memory, Model, ShortText, Turn
+
+MAX_CANDIDATES = 200
+MAX_TURNS = 50
+MAX_ACTIVITY = 50
+MAX_JOB_BYTES = 256 * 1024
+DEFAULT_TOP_K = 3
+
+
+class RerankJob(Model):
+    """One question of one user with the memories that recall found.
+
+    Attributes:
+        id: unguessable; also the Celery task id.
+        user: whose memories these are; separates one user's prefix cache from another's.
+        session: the conversation; its turns share a cached prefix.
+        query: the user's question; not blank.
+        now: when it was asked, in the user's time zone.
+        turns: the conversation before it, oldest first; the last `MAX_TURNS` are kept.
+        activity: short recent events such as "opened the calendar", oldest first.
+        candidates: at most `MAX_CANDIDATES`, ids unique, in the order in which the prompt shows them.
+        prior: the prefilter's score of each candidate, same order; empty when no prefilter ran.
+        top_k: how many memories the prompt will hold.
+        ranker: another ranker that the worker serves; None takes the worker's default.
+        deadline: unix seconds on the Redis server's clock; an answer after it is worth nothing.
+        trace: trace headers (sentry-trace, baggage, traceparent).
+        reply_to: the reply list of the frontend process; None for plain Celery clients.
+    """
+
+    id: Id
+    user: Id = "anonymous"
+    session: Id = "default"
+    query: ShortText = Field(min_length=1, repr=False)
+    now: AwareDatetime
+    turns: tuple[Turn, ...] = Field(default=(), repr=False)
+    activity: tuple[ShortText, ...] = Field(default=(), repr=False)
+    candidates: tuple[Memory, ...] = Field(min_length=1, max_length=MAX_CANDIDATES, repr=False)
+    prior: tuple[FiniteFloat, ...] = Field(default=(), repr=False)
+    top_k: int = Field(default=DEFAULT_TOP_K, ge=1, le=MAX_CANDIDATES)
+    ranker: str | None = Field(default=None, max_length=64)
+    deadline: FiniteFloat = Field(gt=0)
+    trace: dict[str, str] = Field(default_factory=dict, repr=False)
+    reply_to: str | None = Field(default=None, max_length=200)
+
+    @field_validator("query")
+    @classmethod
+    def _not_blank(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("the query must not be blank")
+        return value
+
+    @field_validator("turns")
+    @classmethod
+    def _last_turns(cls, value: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        return value[-MAX_TURNS:]
+
+    @field_validator("activity")
+    @classmethod
+    def _last_activity(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return value[-MAX_ACTIVITY:]
+
+    @field_validator("candidates")
+    @classmethod
+    def _unique(cls, value: tuple[Memory, ...]) -> tuple[Memory, ...]:
+        if len({memory.id for memory in value}) != len(value):
+            raise ValueError("candidate ids must be unique")
+        return value
+
+    @model_validator(mode="after")
+    def _aligned(self) -> Self:
+        if self.prior and len(self.prior) != len(self.candidates):
+            raise ValueError("prior needs one score per candidate")
+        return self

@@ -1,0 +1,101 @@
+"""A memory as recall hands it over, and the turns of the conversation around the question."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    field_validator,
+    model_validator,
+)
+
+from memsift_schemas.text import clean, cut, is_clean
+
+MAX_MEMORY_CHARS = 2_000
+MAX_ID_CHARS = 128
+
+
+class Model(BaseModel):
+    """Base of everything on the wire: frozen, tolerant of new fields, silent about values in its errors."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, allow_inf_nan=False)
+
+
+def _clean_id(value: str) -> str:
+    if not is_clean(value) or value != value.strip():
+        raise ValueError("an id must not hold control characters, lone surrogates or outer spaces")
+    return value
+
+
+def _clean_text(value: Any) -> Any:
+    return clean(value) if isinstance(value, str) else value
+
+
+def _shorten(value: str) -> str:
+    return cut(value, MAX_MEMORY_CHARS)[0]
+
+
+Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARS), AfterValidator(_clean_id)]
+# Text that is cleaned and cut to the length of a memory: turns, activity, the query.
+ShortText = Annotated[str, BeforeValidator(_clean_text), AfterValidator(_shorten)]
+
+
+class Kind(StrEnum):
+    """What sort of thing a memory says; decides its place in the prompt and how fast it ages."""
+
+    TIME_BOUND = "time-bound"
+    PREFERENCE = "preference"
+    FACT = "fact"
+    UNKNOWN = "unknown"
+
+
+class Memory(Model):
+    """One memory snippet of one user.
+
+    Attributes:
+        id: unique within a job.
+        text: cleaned of control characters; over `MAX_MEMORY_CHARS` it is cut at a sentence.
+        created_at: when it was learned; a time zone is required, since "yesterday" depends on it.
+        kind: `unknown` lets the prefilter guess.
+        similarity: the vector store's similarity to the query, on any scale; finite.
+        embedding: the memory's vector; used by the prefilter alone and never sent to a worker.
+        truncated: set when the text was cut.
+    """
+
+    id: Id
+    text: str = Field(min_length=1, repr=False)
+    created_at: AwareDatetime
+    kind: Kind = Kind.UNKNOWN
+    similarity: FiniteFloat | None = None
+    embedding: tuple[FiniteFloat, ...] | None = Field(default=None, repr=False)
+    truncated: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fit_text(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("text"), str):
+            return data
+        text, was_cut = cut(clean(data["text"]), MAX_MEMORY_CHARS)
+        return {**data, "text": text, "truncated": was_cut or data.get("truncated", False)}
+
+    @field_validator("text")
+    @classmethod
+    def _not_blank(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("a memory's text must not be blank")
+        return value
+
+
+class Turn(Model):
+    """One message of the conversation that the question belongs to."""
+
+    role: Literal["user", "assistant"]
+    text: ShortText = Field(repr=False)

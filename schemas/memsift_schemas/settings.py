@@ -1,0 +1,100 @@
+"""Settings: an explicit argument beats the environment (`MEMSIFT_...`), which beats the default."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeVar
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from memsift_schemas.errors import SettingsError
+from memsift_schemas.job import DEFAULT_TOP_K, MAX_CANDIDATES
+
+PREFIX = "MEMSIFT_"
+S = TypeVar("S", bound="Settings")
+
+
+class Settings(BaseSettings):
+    """What producer and worker must agree on."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="ignore", frozen=True, hide_input_in_errors=True
+    )
+
+    redis_url: str = Field(
+        "redis://127.0.0.1:6379/0", description="The Redis or Valkey server (7.0 or newer)."
+    )
+    queue: str = Field("memsift.rerank", min_length=1, description="The Redis list that jobs wait in.")
+
+
+class ProducerSettings(Settings):
+    """What a frontend may set."""
+
+    deadline_ms: int = Field(400, ge=1, le=60_000, description="Time for one `rerank()` call.")
+    top_k: int = Field(
+        DEFAULT_TOP_K, ge=1, le=MAX_CANDIDATES, description="How many memories the prompt holds."
+    )
+    prefilter_keep: int = Field(20, ge=1, le=MAX_CANDIDATES, description="Candidates that reach the model.")
+    weight_vector: float = Field(0.4, ge=0, description="Prefilter weight of the vector similarity.")
+    weight_recency: float = Field(0.3, ge=0, description="Prefilter weight of the time decay.")
+    weight_keyword: float = Field(0.3, ge=0, description="Prefilter weight of the keyword score.")
+    half_life_days: float = Field(30.0, gt=0, description="Age at which a memory's recency is halved.")
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> ProducerSettings:
+        if self.weight_vector + self.weight_recency + self.weight_keyword <= 0:
+            raise ValueError("weight_vector, weight_recency and weight_keyword must not all be 0")
+        return self
+
+
+class WorkerSettings(Settings):
+    """What an operator may set for a worker."""
+
+    ranker: Literal["local"] = Field("local", description="The ranker that answers jobs that name none.")
+    strategy: Literal["likelihood", "pointwise", "listwise", "scorecard"] = Field(
+        "likelihood", description="How the local ranker asks the model."
+    )
+    runtime: Literal["embedded", "sglang", "scripted"] = Field(
+        "embedded", description="Where the model runs; `scripted` has no model and serves load tests."
+    )
+    model: str = Field(
+        "smollm2-135m", description="Embedded runtime: a pulled model's name, a GGUF or a folder."
+    )
+    sglang_url: str = Field("http://127.0.0.1:30000", description="An SGLang server or sglang-router.")
+    sglang_api_key: str | None = Field(None, repr=False, description="Its API key, if it wants one.")
+    batch_max: int = Field(16, ge=1, le=1024, description="A micro-batch is full at this many jobs.")
+    batch_wait_ms: float = Field(8.0, ge=0, le=1000, description="How long a micro-batch waits to fill up.")
+    batches_in_flight: int = Field(
+        4, ge=1, le=64, description="Micro-batches that may be in the runtime at once."
+    )
+    reply_ttl_ms: int = Field(5_000, ge=100, description="How long an unread reply lives.")
+    result_ttl_s: int = Field(60, ge=1, description="How long a Celery result lives, when one is asked for.")
+    rank_timeout_ms: int = Field(60_000, ge=1, description="The longest that one micro-batch may take.")
+    shutdown_grace_s: float = Field(30.0, gt=0, description="How long SIGTERM waits for batches in flight.")
+    embedded_cache_mb: int = Field(1024, ge=64, description="KV cache of the embedded runtime.")
+    embedded_threads: int = Field(0, ge=0, description="Threads of the embedded runtime; 0 lets it choose.")
+    scripted_ms: float = Field(15.0, ge=0, description="What a batch takes in the scripted runtime.")
+    sentry_dsn: str | None = Field(
+        None, repr=False, description="Where worker errors go; ids only, never text."
+    )
+
+
+def load(cls: type[S], **explicit: Any) -> S:
+    """Settings of one role.
+
+    Args:
+        cls: `ProducerSettings` or `WorkerSettings`.
+        **explicit: beat the environment; None means "not given".
+
+    Raises:
+        SettingsError: names every wrong variable.
+    """
+    try:
+        return cls(**{name: value for name, value in explicit.items() if value is not None})
+    except ValidationError as error:
+        faults = [
+            f"{PREFIX}{'_'.join(map(str, fault['loc'])).upper() or 'SETTINGS'}: "
+            f"{str(fault['msg']).removeprefix('Value error, ')}"
+            for fault in error.errors(include_url=False)
+        ]
+        raise SettingsError("; ".join(faults)) from None

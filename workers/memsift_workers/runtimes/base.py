@@ -1,0 +1,133 @@
+"""What a strategy may ask of an inference runtime, and what it gets back.
+
+A runtime answers lists of calls: one micro-batch is one `run`. A call is a prompt in two parts, `prefix`
+(what earlier or later prompts share, worth keeping in the prefix cache) and `suffix` (what is new), and one
+wish. Runtimes tokenize the two parts separately, so that the border between them is a token border and a
+cached prefix stays byte- and token-identical.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+
+class RuntimeFault(Exception):
+    """The runtime could not answer. The message names no prompt text. The caller falls back."""
+
+
+class RuntimeUnavailable(RuntimeFault):
+    """The runtime is away (connection refused, HTTP 5xx). Another try, or a smaller batch, may work."""
+
+
+class RuntimeTimeout(RuntimeFault):
+    """No answer within the time given; what was under way has been aborted."""
+
+
+class RuntimeGarbage(RuntimeFault):
+    """The runtime answered something that is no answer: wrong count, no number, not JSON."""
+
+
+class RuntimeMisconfigured(RuntimeFault):
+    """The runtime can never answer as it is set up (a label that is no single token, no such model)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """Wish: the log-probability of every token of `suffix`, given all before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Wish: the log-probabilities of these single-token labels as the next token after `suffix`."""
+
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """Wish: JSON text that follows `schema`, decoded greedily, at most `max_tokens` tokens."""
+
+    schema: dict[str, Any]
+    max_tokens: int = 256
+
+
+Wish = Likelihood | Labels | Json
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One prompt and what is wanted of it.
+
+    Attributes:
+        prefix: text whose KV is worth keeping; the part that other prompts share comes first.
+        suffix: text that is new; for `Likelihood` the text that is scored. Never empty.
+        wish: what to answer.
+        namespace: prompts of different namespaces never share cached KV (a user's id).
+    """
+
+    prefix: str = field(repr=False)
+    suffix: str = field(repr=False)
+    wish: Wish
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back for one call.
+
+    Attributes:
+        logprobs: natural logarithms; one per suffix token (`Likelihood`) or per label (`Labels`).
+        text: the generated text (`Json`), else empty.
+        prompt_tokens: tokens of prefix and suffix.
+        cached_tokens: how many of them were served from the prefix cache.
+        output_tokens: tokens that were decoded.
+    """
+
+    logprobs: tuple[float, ...] = ()
+    text: str = field(default="", repr=False)
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+
+
+@runtime_checkable
+class Runtime(Protocol):
+    """An inference engine, in this process or behind HTTP. All answers are at temperature 0."""
+
+    name: str
+    model: str
+
+    async def start(self) -> None:
+        """Load and warm the model; returns when the first real call will be fast.
+
+        Raises:
+            RuntimeMisconfigured: it can never work as configured; the message names the remedy.
+            RuntimeUnavailable: the server is not there (yet).
+        """
+        ...
+
+    async def check_labels(self, labels: Sequence[str]) -> None:
+        """Make sure that every label is one token of the model, and all are different.
+
+        Raises:
+            RuntimeMisconfigured: names the labels that are not.
+        """
+        ...
+
+    async def run(self, calls: Sequence[Call], *, timeout: float) -> list[Answer]:
+        """Answer all calls, in their order.
+
+        Args:
+            calls: any number of prompts; all of them go to the engine as one batch.
+            timeout: seconds; after it the work is aborted in the engine.
+
+        Raises:
+            RuntimeFault: a subclass that says what to do; no partial answers.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back memory and connections. Safe to call twice."""
+        ...
