@@ -1,0 +1,7 @@
+"""What a chat frontend imports: ask for a reranking, get one by the deadline."""
+
+from memsift_producer.reranker import Reranker
+from memsift_producer.reranking import Reranking
+from memsift_producer.sync import SyncReranker
+
+__all__ = ["Reranker", "Reranking", "SyncReranker"]

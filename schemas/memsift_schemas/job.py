@@ -31,6 +31,7 @@ class RerankJob(Model):
         top_k: how many memories the prompt will hold.
         ranker: another ranker that the worker serves; None takes the worker's default.
         deadline: unix seconds on the Redis server's clock; an answer after it is worth nothing.
+        sent_at: when it was enqueued, same clock; tells how long it waited.
         trace: trace headers (sentry-trace, baggage, traceparent).
         reply_to: the reply list of the frontend process; None for plain Celery clients.
     """
@@ -47,6 +48,7 @@ class RerankJob(Model):
     top_k: int = Field(default=DEFAULT_TOP_K, ge=1, le=MAX_CANDIDATES)
     ranker: str | None = Field(default=None, max_length=64)
     deadline: FiniteFloat = Field(gt=0)
+    sent_at: FiniteFloat | None = None
     trace: dict[str, str] = Field(default_factory=dict, repr=False)
     reply_to: str | None = Field(default=None, max_length=200)
 

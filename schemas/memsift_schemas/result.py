@@ -19,6 +19,7 @@ class Source(StrEnum):
 class Cause(StrEnum):
     """Why the prefilter had to answer, or why a worker refused a job."""
 
+    NO_CANDIDATES = "no_candidates"  # recall found nothing: the ranking is empty
     DEADLINE = "deadline"  # no answer came in time
     EXPIRED = "expired"  # the worker met the job after its deadline
     REDIS_UNAVAILABLE = "redis_unavailable"  # the job could not be enqueued
@@ -58,7 +59,7 @@ class RerankResult(Model):
     """
 
     job_id: Id
-    ranking: tuple[Ranked, ...] = Field(min_length=1)
+    ranking: tuple[Ranked, ...]
     source: Source
     cause: Cause | None = None
     pruned: tuple[Id, ...] = ()

@@ -1,0 +1,147 @@
+"""All that happens before a job is sent, free of I/O: check, prefilter, build the job and its message."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import sentry_sdk
+from pydantic import ValidationError
+
+from memsift_producer.prefilter import Prefiltered, by_kind, prefilter
+from memsift_schemas import message, wire
+from memsift_schemas.clock import Clock
+from memsift_schemas.errors import InvalidInput, describe
+from memsift_schemas.job import RerankJob
+from memsift_schemas.memory import Memory, Turn
+from memsift_schemas.result import Cause, Ranked, RerankResult, Source
+from memsift_schemas.settings import ProducerSettings
+
+MAX_DEADLINE_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The arguments of one `rerank()` call, as the frontend gave them; see `Reranker.rerank`."""
+
+    query: str = field(repr=False)
+    memories: Sequence[Memory | Mapping[str, Any]] = field(repr=False)
+    user: str = "anonymous"
+    session: str = "default"
+    turns: Sequence[Turn | Mapping[str, Any]] = field(default=(), repr=False)
+    activity: Sequence[str] = field(default=(), repr=False)
+    top_k: int | None = None
+    deadline: float | None = None
+    now: datetime | None = None
+    ranker: str | None = None
+    query_embedding: Sequence[float] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that is ready to be sent, and its answer should nothing come back.
+
+    Attributes:
+        job: what is asked; None when there is nothing to rank.
+        message: the Celery message to push.
+        fallback: the prefilter's ranking.
+        by_id: the memories that were given.
+        top_k: how many memories the prompt holds.
+        time_left: seconds from the start of the call to its deadline.
+    """
+
+    job: RerankJob | None
+    message: bytes = field(repr=False)
+    fallback: RerankResult
+    by_id: Mapping[str, Memory] = field(repr=False)
+    top_k: int
+    time_left: float
+
+
+def prepare(question: Question, *, settings: ProducerSettings, reply_to: str, clock: Clock) -> Prepared:
+    """Turn a question into a message and a fallback.
+
+    Args:
+        question: what the frontend asks.
+        settings: prefilter weights, default deadline and top_k.
+        reply_to: the reply list of this process.
+        clock: the Redis server's clock, for the absolute deadline.
+
+    Raises:
+        InvalidInput: an argument is wrong; says which, never its text.
+    """
+    started = clock.monotonic()
+    top_k = settings.top_k if question.top_k is None else question.top_k
+    time_left = settings.deadline_ms / 1e3 if question.deadline is None else float(question.deadline)
+    if not 0 < time_left <= MAX_DEADLINE_S:
+        raise InvalidInput(f"deadline: must be seconds from now, above 0 and at most {MAX_DEADLINE_S:g}")
+    if not question.memories:
+        empty = RerankResult(
+            job_id=uuid.uuid4().hex, ranking=(), source=Source.PREFILTER, cause=Cause.NO_CANDIDATES
+        )
+        return Prepared(None, b"", empty, {}, top_k, time_left)
+
+    asked = _validated(question, top_k=top_k, reply_to=reply_to, now=clock.time(), time_left=time_left)
+    found = prefilter(
+        asked.query,
+        asked.candidates,
+        now=asked.now,
+        settings=settings,
+        query_embedding=question.query_embedding,
+    )
+    job = _with_candidates(asked, found)
+    raw = message.build(job, wire.encode_job(job), settings.queue)
+    fallback = RerankResult(
+        job_id=job.id,
+        ranking=tuple(Ranked(id=m.id, score=s) for m, s in zip(found.kept, found.scores, strict=True)),
+        source=Source.PREFILTER,
+        pruned=found.pruned,
+        timings_ms={"prefilter": (clock.monotonic() - started) * 1e3},
+    )
+    by_id = {memory.id: memory for memory in asked.candidates}
+    return Prepared(job, raw, fallback, by_id, top_k, time_left)
+
+
+def _validated(question: Question, *, top_k: int, reply_to: str, now: float, time_left: float) -> RerankJob:
+    """The job with every memory that was given; all limits are the schema's."""
+    try:
+        return RerankJob.model_validate(
+            {
+                "id": uuid.uuid4().hex,
+                "user": question.user,
+                "session": question.session,
+                "query": question.query,
+                "now": question.now or datetime.now(UTC),
+                "turns": tuple(question.turns),
+                "activity": tuple(question.activity),
+                "candidates": tuple(question.memories),
+                "top_k": top_k,
+                "ranker": question.ranker,
+                "deadline": now + time_left,
+                "sent_at": now,
+                "trace": _trace(),
+                "reply_to": reply_to,
+            }
+        )
+    except ValidationError as error:
+        # The caller knows them as `memories`.
+        raise InvalidInput(describe(error).replace("candidates", "memories")) from None
+
+
+def _with_candidates(asked: RerankJob, found: Prefiltered) -> RerankJob:
+    """Only what the prefilter kept, in the prompt's order, with the prefilter's scores beside it."""
+    score = {memory.id: value for memory, value in zip(found.kept, found.scores, strict=True)}
+    candidates = tuple(by_kind(found.kept))
+    prior = tuple(score[memory.id] for memory in candidates)
+    return asked.model_copy(update={"candidates": candidates, "prior": prior})
+
+
+def _trace() -> dict[str, str]:
+    """The headers that let a worker's Sentry continue this trace."""
+    if not sentry_sdk.is_initialized():
+        return {}
+    headers = {"sentry-trace": sentry_sdk.get_traceparent(), "baggage": sentry_sdk.get_baggage()}
+    return {name: value for name, value in headers.items() if value}

@@ -1,0 +1,80 @@
+"""The same for code without an event loop: a `Reranker` on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from memsift_producer.reranker import Reranker
+from memsift_producer.reranking import Reranking
+from memsift_schemas import settings as settings_module
+from memsift_schemas.settings import ProducerSettings
+
+T = TypeVar("T")
+
+
+class SyncReranker:
+    """Blocking `rerank()` for threads; any number of threads may share one.
+
+    Open it after a fork, not before: threads do not survive one (Gunicorn: in `post_fork`).
+
+        with SyncReranker.from_url("redis://localhost") as reranker:
+            texts = reranker.rerank(query="...", memories=memories).texts()
+    """
+
+    def __init__(self, settings: ProducerSettings | None = None) -> None:
+        self._settings = settings or settings_module.load(ProducerSettings)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="memsift", daemon=True)
+        self._reranker: Reranker | None = None
+
+    @classmethod
+    def from_url(cls, url: str | None = None, **settings: Any) -> Self:
+        """As `Reranker.from_url`."""
+        return cls(settings_module.load(ProducerSettings, redis_url=url, **settings))
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Start the thread and its connections."""
+        self._thread.start()
+        self._reranker = self._call(self._opened())
+
+    def close(self) -> None:
+        """As `Reranker.close`; then the thread ends. It cannot be opened again."""
+        if self._reranker is not None:
+            self._call(self._reranker.close())
+            self._reranker = None
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._loop.close()
+
+    def rerank(self, **question: Any) -> Reranking:
+        """As `Reranker.rerank`, with the same keyword arguments; blocks until its deadline at the latest.
+
+        Raises:
+            InvalidInput: an argument is wrong.
+            RuntimeError: it is not open.
+        """
+        if self._reranker is None:
+            raise RuntimeError("SyncReranker is not open: use `with SyncReranker.from_url(...) as reranker`")
+        return self._call(self._reranker.rerank(**question))
+
+    async def _opened(self) -> Reranker:
+        reranker = Reranker(self._settings)
+        await reranker.open()
+        return reranker
+
+    def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
