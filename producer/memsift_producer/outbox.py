@@ -7,7 +7,7 @@ import logging
 
 from redis.asyncio import Redis
 
-from memsift_producer.redis_link import REDIS_FAULTS
+from memsift_schemas.redis_link import REDIS_FAULTS
 
 log = logging.getLogger("memsift.producer")
 

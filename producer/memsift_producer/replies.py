@@ -9,10 +9,10 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from memsift_producer.redis_link import BLOCK_S, REDIS_FAULTS, measure
 from memsift_schemas import wire
 from memsift_schemas.clock import ServerClock
 from memsift_schemas.errors import InvalidInput
+from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause, measure
 from memsift_schemas.result import Cause, Refusal, RerankResult
 
 log = logging.getLogger("memsift.producer")
@@ -23,9 +23,6 @@ Reply = RerankResult | Refusal
 MAX_PER_POP = 256
 # How often the offset to the server's clock is measured again; clocks drift by milliseconds in an hour.
 MEASURE_EVERY_S = 60.0
-# Pause after a fault: doubled up to the maximum, so that an absent server costs no busy loop.
-FIRST_PAUSE_S = 0.05
-MAX_PAUSE_S = 1.0
 
 
 class Replies:
@@ -60,17 +57,16 @@ class Replies:
 
     async def run(self) -> None:
         """Read replies for ever, across any fault of Redis; ends by being cancelled."""
-        pause = FIRST_PAUSE_S
+        pause = Pause()
         while True:
             try:
                 await self._measure_clock()
                 popped = await self._redis.blmpop(BLOCK_S, 1, self.name, direction="LEFT", count=MAX_PER_POP)
             except REDIS_FAULTS as fault:
                 self._lost(fault)
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, MAX_PAUSE_S)
+                await asyncio.sleep(pause.next())
                 continue
-            pause = FIRST_PAUSE_S
+            pause.reset()
             for raw in popped[1] if popped else ():
                 self._read(raw)
 

@@ -11,12 +11,12 @@ from typing import Any, Self
 
 from memsift_producer.outbox import Outbox
 from memsift_producer.preparation import Prepared, Question, prepare
-from memsift_producer.redis_link import REDIS_FAULTS, connect
 from memsift_producer.replies import Replies, Reply
 from memsift_producer.reranking import Reranking
 from memsift_schemas import settings as settings_module
 from memsift_schemas.clock import Clock, ServerClock
 from memsift_schemas.memory import Memory, Turn
+from memsift_schemas.redis_link import REDIS_FAULTS, connect
 from memsift_schemas.result import Cause, Refusal, RerankResult
 from memsift_schemas.settings import ProducerSettings
 
@@ -38,8 +38,8 @@ class Reranker:
     def __init__(self, settings: ProducerSettings | None = None, *, clock: Clock | None = None) -> None:
         self.settings = settings or settings_module.load(ProducerSettings)
         self._clock = ServerClock(clock)
-        self._push_link = connect(self.settings.redis_url)
-        self._reply_link = connect(self.settings.redis_url)
+        self._push_link = connect(self.settings.redis_url, client_name="memsift-producer", connections=1)
+        self._reply_link = connect(self.settings.redis_url, client_name="memsift-producer", connections=1)
         self._outbox = Outbox(self._push_link, self.settings.queue)
         self._replies = Replies(self._reply_link, self.settings.queue, self._clock)
         self._tasks: list[asyncio.Task[None]] = []
@@ -156,7 +156,8 @@ class Reranker:
         enqueued = self._outbox.put(prepared.message)
         try:
             async with asyncio.timeout(time_left):
-                await asyncio.wait([enqueued, reply], return_when=asyncio.FIRST_COMPLETED)
+                either: list[asyncio.Future[Any]] = [enqueued, reply]
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
                 if enqueued.done() and not enqueued.result():
                     return _fall_back(prepared, Cause.REDIS_UNAVAILABLE)
                 return _settle(prepared, await reply)

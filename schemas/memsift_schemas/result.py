@@ -25,6 +25,7 @@ class Cause(StrEnum):
     REDIS_UNAVAILABLE = "redis_unavailable"  # the job could not be enqueued
     CLOSED = "closed"  # the Reranker was closed while the call was in flight
     INVALID_JOB = "invalid_job"  # the worker could not read the job
+    UNKNOWN_VERSION = "unknown_version"  # the job's wire version is not one that the worker reads
     UNKNOWN_RANKER = "unknown_ranker"  # the worker does not serve the ranker that the job names
     RUNTIME_UNAVAILABLE = "runtime_unavailable"
     RUNTIME_TIMEOUT = "runtime_timeout"

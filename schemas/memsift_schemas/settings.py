@@ -60,6 +60,15 @@ class WorkerSettings(Settings):
     model: str = Field(
         "smollm2-135m", description="Embedded runtime: a pulled model's name, a GGUF or a folder."
     )
+    chat_template: Literal["chatml", "qwen3-no-think", "llama3", "gemma", "plain"] = Field(
+        "chatml", description="The model's chat template; all strategies but `likelihood` use it."
+    )
+    fusion_weight_en: float = Field(
+        1.0, ge=0, description="`likelihood`, English: weight of the model beside the prefilter's 1."
+    )
+    fusion_weight_zh: float = Field(
+        1.0, ge=0, description="`likelihood`, Chinese: weight of the model beside the prefilter's 1."
+    )
     sglang_url: str = Field("http://127.0.0.1:30000", description="An SGLang server or sglang-router.")
     sglang_api_key: str | None = Field(None, repr=False, description="Its API key, if it wants one.")
     batch_max: int = Field(16, ge=1, le=1024, description="A micro-batch is full at this many jobs.")

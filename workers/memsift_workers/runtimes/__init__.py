@@ -1,0 +1,1 @@
+"""Runtimes: inference engines behind one protocol."""

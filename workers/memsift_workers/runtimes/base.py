@@ -96,8 +96,15 @@ class Answer:
 class Runtime(Protocol):
     """An inference engine, in this process or behind HTTP. All answers are at temperature 0."""
 
-    name: str
-    model: str
+    @property
+    def name(self) -> str:
+        """Which runtime this is."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model that it serves, known after `start`."""
+        ...
 
     async def start(self) -> None:
         """Load and warm the model; returns when the first real call will be fast.

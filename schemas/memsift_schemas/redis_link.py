@@ -1,4 +1,4 @@
-"""How the producer reaches Redis: short timeouts, no retries that would outlast a deadline."""
+"""How both sides reach Redis: short timeouts, and no retries that would outlast a deadline."""
 
 from __future__ import annotations
 
@@ -13,18 +13,24 @@ from memsift_schemas.errors import SettingsError
 # How long one read may hang before the connection counts as half-open and is replaced.
 SOCKET_TIMEOUT_S = 2.0
 CONNECT_TIMEOUT_S = 1.0
-# Redis itself ends a blocking pop after this long, so it must be below SOCKET_TIMEOUT_S.
-BLOCK_S = 1.0
+# Redis itself ends a blocking pop after this long, so it must be below SOCKET_TIMEOUT_S. A stop is noticed as
+# late as this.
+BLOCK_S = 0.5
 
 # What redis-py raises when the server is away, full, or answers nonsense.
 REDIS_FAULTS = (RedisError, OSError)
 
 
-def connect(url: str) -> Redis:
-    """A client with one connection, which is opened on first use.
+def connect(url: str, *, client_name: str, connections: int) -> Redis:
+    """A client whose connections are opened on first use.
 
     One retry replaces a connection that the server closed while it was idle; waiting longer is the
     caller's business, who knows the deadline.
+
+    Args:
+        url: `redis://`, `rediss://` or `unix://`.
+        client_name: what `CLIENT LIST` shows.
+        connections: the most that are open at once; with 1, commands wait for each other.
 
     Raises:
         SettingsError: the URL cannot be read.
@@ -32,12 +38,13 @@ def connect(url: str) -> Redis:
     try:
         return Redis.from_url(
             url,
-            single_connection_client=True,
+            single_connection_client=connections == 1,
+            max_connections=connections,
             socket_timeout=SOCKET_TIMEOUT_S,
             socket_connect_timeout=CONNECT_TIMEOUT_S,
             socket_keepalive=True,
             retry=Retry(NoBackoff(), 1),
-            client_name="memsift-producer",
+            client_name=client_name,
         )
     except ValueError:
         # The URL may hold a password, so it is not repeated here.
@@ -53,3 +60,22 @@ async def measure(redis: Redis, clock: ServerClock) -> None:
     sent = clock.monotonic()
     seconds, microseconds = await redis.time()
     clock.measured(int(seconds) + int(microseconds) / 1e6, sent=sent, received=clock.monotonic())
+
+
+class Pause:
+    """How long to wait before the next try: doubled after each fault, so that none becomes a busy loop."""
+
+    FIRST_S = 0.05
+    MOST_S = 1.0
+
+    def __init__(self) -> None:
+        self._next = self.FIRST_S
+
+    def next(self) -> float:
+        """Seconds to wait now."""
+        seconds, self._next = self._next, min(self._next * 2, self.MOST_S)
+        return seconds
+
+    def reset(self) -> None:
+        """A try worked."""
+        self._next = self.FIRST_S

@@ -1,0 +1,6 @@
+"""The rule-based first stage and the fallback ranking: numpy and word lists, no model, no I/O."""
+
+from memsift_producer.prefilter.kinds import by_kind, guess_kind
+from memsift_producer.prefilter.prefilter import Prefiltered, prefilter
+
+__all__ = ["Prefiltered", "by_kind", "guess_kind", "prefilter"]

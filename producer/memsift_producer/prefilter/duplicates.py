@@ -1,0 +1,178 @@
+"""Near-duplicates among memories; the newest of them survives.
+
+Two memories say the same when their embeddings nearly agree or, where embeddings are missing, when one holds
+all the words of the other, in their order, and little more. Either way they must agree in every particular:
+numbers, times, negations and names. A similarity threshold alone cannot do it: of two memories that differ
+in one name alone (who likes which dance) the character trigrams agree to 84%.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memsift_producer.prefilter.particulars import same_particulars
+from memsift_producer.prefilter.signals import unit_rows
+from memsift_producer.prefilter.tokens import CACHED_TEXTS, fold
+from memsift_producer.prefilter.words import stem
+from memsift_schemas.memory import Memory
+
+Pairs = NDArray[np.bool_]
+
+LEAST_COSINE = 0.92
+# The share of the longer text's distinct words that the shorter one has.
+LEAST_OVERLAP = 0.75
+# With fewer words a rotation may be a swap: "Oslo, Bergen" and "Bergen, Oslo".
+_LEAST_ROTATED = 4
+
+_FILLERS = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "that",
+        "this",
+        "these",
+        "those",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "am",
+        "do",
+        "does",
+        "did",
+        "has",
+        "have",
+        "had",
+        "will",
+        "would",
+        "can",
+        "could",
+        "ca",
+        "wo",
+        "in",
+        "on",
+        "at",
+        "of",
+        "for",
+        "as",
+        "so",
+        "very",
+        "really",
+        "quite",
+        "just",
+        "also",
+        "too",
+        "already",
+        "actually",
+        "user",
+        "users",
+        "s",
+        "m",
+        "re",
+        "ve",
+        "ll",
+        "d",
+    ]
+)
+_NEGATION = re.compile(r"(?<=can)not\b|n['’]t\b")
+_CHINESE_FILLERS = re.compile("非常|特别|真的|其实|已经|一个|一下|用户|[的地得了着过吗呢吧啊呀嘛很也都就还]")
+_WORD = re.compile(r"[^\W_\u3400-\u9fff\uf900-\ufaff]+|[\u3400-\u9fff\uf900-\ufaff]")
+
+
+def duplicates(memories: Sequence[Memory]) -> frozenset[int]:
+    """Positions of memories that a newer one repeats.
+
+    Of two that are equally new the first stays. A memory goes only for one that stays: in a chain of
+    rewordings whose ends differ, both ends stay.
+    """
+    alike = _alike(memories)
+    if not alike.any():
+        return frozenset()
+    newest_first = sorted(range(len(memories)), key=lambda place: memories[place].created_at, reverse=True)
+    gone: set[int] = set()
+    for rank, newer in enumerate(newest_first):
+        if newer in gone:
+            continue
+        for older in newest_first[rank + 1 :]:
+            if older not in gone and alike[newer, older] and _same(memories[newer], memories[older]):
+                gone.add(older)
+    return frozenset(gone)
+
+
+def _alike(memories: Sequence[Memory]) -> Pairs:
+    """Pairs that may be duplicates: a symmetric N × N matrix, False on the diagonal."""
+    bags = [_words(memory.text).distinct for memory in memories]
+    sizes = np.array([len(bag) for bag in bags])
+    _, columns = np.unique(np.concatenate(bags), return_inverse=True)
+    incidence = np.zeros((len(bags), columns.max() + 1), dtype=np.float32)
+    incidence[np.repeat(np.arange(len(bags)), sizes), columns] = 1.0
+    shared = incidence @ incidence.T
+    smaller, larger = np.minimum.outer(sizes, sizes), np.maximum.outer(sizes, sizes)
+    alike: Pairs = (shared == smaller) & (shared >= LEAST_OVERLAP * larger)
+    for places in _by_dimension(memories).values():
+        unit = unit_rows([memories[place].embedding or () for place in places])
+        alike[np.ix_(places, places)] = unit @ unit.T > LEAST_COSINE
+    np.fill_diagonal(alike, val=False)
+    return alike
+
+
+def _by_dimension(memories: Sequence[Memory]) -> dict[int, list[int]]:
+    """Positions of the memories that have embeddings, by the embedding's length."""
+    groups: dict[int, list[int]] = {}
+    for place, memory in enumerate(memories):
+        if memory.embedding:
+            groups.setdefault(len(memory.embedding), []).append(place)
+    return groups
+
+
+def _same(newer: Memory, older: Memory) -> bool:
+    """Whether a pair that may be duplicates is one, by a look at the texts."""
+    first, second = _words(newer.text).sequence, _words(older.text).sequence
+    embedded = newer.embedding and older.embedding and len(newer.embedding) == len(older.embedding)
+    # To an embedding it is nearly one who lends whom.
+    if (not embedded or sorted(first) == sorted(second)) and not _in_order(first, second):
+        return False
+    return same_particulars(newer.text, older.text)
+
+
+def _in_order(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether the shorter is the longer with words left out, or a clause has moved from end to front."""
+    shorter, longer = sorted((one, other), key=len)
+    rest = iter(longer)
+    if all(word in rest for word in shorter):
+        return True
+    return _LEAST_ROTATED <= len(shorter) == len(longer) and any(
+        longer[start:] + longer[:start] == shorter for start in range(1, len(longer))
+    )
+
+
+class _Words(NamedTuple):
+    """What the text measure sees of a text.
+
+    Attributes:
+        sequence: English stems and single Chinese characters, without fillers.
+        distinct: a number for each distinct one.
+    """
+
+    sequence: tuple[str, ...]
+    distinct: NDArray[np.int64]
+
+
+@lru_cache(CACHED_TEXTS)
+def _words(text: str) -> _Words:
+    plain = _CHINESE_FILLERS.sub("", _NEGATION.sub(" not", fold(text)))
+    found = _WORD.findall(plain)
+    # A text of nothing but fillers and signs stands for itself.
+    sequence = tuple(stem(word) for word in found if word not in _FILLERS) or (text,)
+    distinct = np.array([hash(word) for word in dict.fromkeys(sequence)], dtype=np.int64)
+    return _Words(sequence, distinct)

@@ -1,0 +1,74 @@
+"""The prefilter: drop near-duplicates, score what is left by three signals, keep the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+
+from memsift_producer.prefilter.duplicates import duplicates
+from memsift_producer.prefilter.kinds import with_kind
+from memsift_producer.prefilter.signals import keyword_scores, mix, normalised, recency, similarities
+from memsift_schemas.memory import Memory
+from memsift_schemas.settings import ProducerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Prefiltered:
+    """The first stage's ranking; also the fallback.
+
+    Attributes:
+        kept: what goes on to the model, best first, kinds filled in; at most `prefilter_keep`.
+        scores: their scores, same order, descending, finite; they order this ranking and mean no more.
+        pruned: ids of all that was left out: low scores, best first, then duplicates in the order given.
+    """
+
+    kept: tuple[Memory, ...] = field(repr=False)
+    scores: tuple[float, ...]
+    pruned: tuple[str, ...]
+
+
+def prefilter(
+    query: str,
+    memories: Sequence[Memory],
+    *,
+    now: datetime,
+    settings: ProducerSettings,
+    query_embedding: Sequence[float] | None = None,
+) -> Prefiltered:
+    """Rank memories for a query without a model.
+
+    The score is the weighted mean of similarity, recency and BM25, each as z-scores over the memories that
+    are no duplicates. Ties keep the order given. The same input gives the same output.
+
+    Args:
+        query: the user's question, in Chinese, English or both.
+        memories: the candidates, ids unique; may be empty.
+        now: when the question was asked; with a time zone.
+        settings: the weights, the half-life and how many to keep.
+        query_embedding: the query's vector, for memories that come with vectors rather than similarities.
+
+    Raises:
+        InvalidInput: `query_embedding` is empty or not finite.
+    """
+    if not memories:
+        return Prefiltered((), (), ())
+    repeated = duplicates(memories)
+    rest = [memory for place, memory in enumerate(memories) if place not in repeated]
+    scores = mix(
+        [
+            normalised(similarities(rest, query_embedding)),
+            normalised(recency(rest, now, settings.half_life_days)),
+            normalised(keyword_scores(query, rest)),
+        ],
+        [settings.weight_vector, settings.weight_recency, settings.weight_keyword],
+    )
+    order = np.argsort(-scores, kind="stable").tolist()
+    best, others = order[: settings.prefilter_keep], order[settings.prefilter_keep :]
+    return Prefiltered(
+        kept=tuple(with_kind(rest[place]) for place in best),
+        scores=tuple(scores[best].tolist()),
+        pruned=(*(rest[place].id for place in others), *(memories[place].id for place in sorted(repeated))),
+    )

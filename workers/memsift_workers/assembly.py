@@ -1,0 +1,59 @@
+"""From settings to the objects that they name. Imports only what the settings ask for."""
+
+from __future__ import annotations
+
+from memsift_schemas.settings import WorkerSettings
+from memsift_workers.rankers.base import Ranker
+from memsift_workers.rankers.local import LocalRanker
+from memsift_workers.runtimes.base import Runtime
+from memsift_workers.strategies.base import Strategy
+from memsift_workers.strategies.likelihood import Likelihood
+from memsift_workers.strategies.listwise import Listwise
+from memsift_workers.strategies.pointwise import Pointwise
+from memsift_workers.strategies.scorecard import Scorecard
+from memsift_workers.strategies.templates import TEMPLATES
+
+
+def build_rankers(settings: WorkerSettings) -> list[Ranker]:
+    """The rankers that a worker serves, its default among them.
+
+    Raises:
+        RuntimeMisconfigured: the model is not there; the message names the remedy.
+    """
+    return [LocalRanker(build_runtime(settings), build_strategy(settings))]
+
+
+def build_runtime(settings: WorkerSettings) -> Runtime:
+    """The runtime that the settings name, not yet started."""
+    match settings.runtime:
+        case "embedded":
+            from memsift_workers.models.store import resolve_model  # noqa: PLC0415
+            from memsift_workers.runtimes.embedded import EmbeddedRuntime  # noqa: PLC0415
+
+            return EmbeddedRuntime(
+                resolve_model(settings.model),
+                cache_mb=settings.embedded_cache_mb,
+                threads=settings.embedded_threads,
+            )
+        case "sglang":
+            from memsift_workers.runtimes.sglang import SGLangRuntime  # noqa: PLC0415
+
+            return SGLangRuntime(settings.sglang_url, api_key=settings.sglang_api_key)
+        case "scripted":
+            from memsift_workers.runtimes.scripted import ScriptedRuntime  # noqa: PLC0415
+
+            return ScriptedRuntime(seconds_per_batch=settings.scripted_ms / 1e3)
+
+
+def build_strategy(settings: WorkerSettings) -> Strategy:
+    """The strategy that the settings name."""
+    template = TEMPLATES[settings.chat_template]
+    match settings.strategy:
+        case "likelihood":
+            return Likelihood(weight_en=settings.fusion_weight_en, weight_zh=settings.fusion_weight_zh)
+        case "pointwise":
+            return Pointwise(template)
+        case "listwise":
+            return Listwise(template)
+        case "scorecard":
+            return Scorecard(template)

@@ -1,0 +1,74 @@
+"""The drain inside a Celery worker: Celery gives the CLI, signals, remote control, heartbeats and Flower.
+
+It is a step of the worker and not of its consumer, so that a lost connection of Celery's own, which restarts
+the consumer, leaves the drain alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from celery import bootsteps
+from celery.worker import state
+
+from memsift_schemas import settings as settings_module
+from memsift_schemas.settings import WorkerSettings
+from memsift_workers.assembly import build_rankers
+from memsift_workers.drain.events import EventStream
+from memsift_workers.drain.service import DrainService
+
+# How often a worker that is still loading its model looks whether it has been told to stop.
+LOOK_EVERY_S = 0.2
+
+
+class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types
+    """Starts before Celery's consumer, which blocks; stops first."""
+
+    name = "Drain"
+    requires: ClassVar[set[str]] = {"celery.worker.components:Pool"}
+
+    def __init__(self, worker: Any, **options: Any) -> None:
+        super().__init__(worker, **options)
+        self._service: DrainService | None = None
+        self._connection: Any = None
+
+    def start(self, worker: Any) -> None:
+        """Load the model, then take jobs.
+
+        Raises:
+            Exception: why the worker can never take a job; Celery logs it and exits.
+        """
+        settings = settings_module.load(WorkerSettings)
+        self._connection = worker.app.connection_for_write()
+        dispatcher = worker.app.events.Dispatcher(
+            self._connection,
+            hostname=worker.hostname,
+            enabled=worker.app.conf.worker_send_task_events,
+            buffer_group={"task"},
+            # The stream says when to flush.
+            buffer_limit=float("inf"),
+            buffer_while_offline=False,
+        )
+        self._service = DrainService(
+            settings=settings,
+            rankers=build_rankers(settings),
+            events=EventStream(dispatcher),
+            hostname=worker.hostname,
+        )
+        self._service.start()
+        while not self._service.started.wait(LOOK_EVERY_S):
+            if state.should_stop is not None or state.should_terminate is not None:
+                return
+        if self._service.failure is not None:
+            raise self._service.failure
+
+    def stop(self, worker: Any) -> None:
+        """Finish the batches in flight; jobs that wait stay in Redis."""
+        if self._service is not None:
+            self._service.stop()
+            self._service = None
+        if self._connection is not None:
+            self._connection.release()
+            self._connection = None
+
+    terminate = stop

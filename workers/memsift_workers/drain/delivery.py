@@ -1,0 +1,79 @@
+"""From a raw list item to a job that is worth ranking, or to a word why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from memsift_schemas import message, wire
+from memsift_schemas.errors import InvalidInput, UnknownVersion
+from memsift_schemas.job import MAX_JOB_BYTES, RerankJob
+from memsift_schemas.message import Envelope
+from memsift_schemas.result import Cause
+
+# A stock Celery client escapes Chinese (6 bytes for 3) and wraps the body in base64 (4 for 3).
+MAX_MESSAGE_BYTES = MAX_JOB_BYTES * 3
+
+
+class Poison(Exception):
+    """A list item that is no message of ours; nobody can be answered. Holds no payload."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One readable message.
+
+    Attributes:
+        envelope: its Celery headers.
+        job: None when `refused` says that it cannot be ranked.
+        refused: why not.
+        reply_to: the sender's reply list, checked to be one.
+        why: for the log: which field was wrong.
+    """
+
+    envelope: Envelope
+    job: RerankJob | None
+    refused: Cause | None
+    reply_to: str | None
+    why: str = ""
+
+
+def receive(raw: bytes, *, queue: str, now: float) -> Delivery:
+    """Read one list item and decide whether it is worth model time.
+
+    Args:
+        raw: the list item.
+        queue: the drained list; reply lists are named after it.
+        now: unix seconds on the Redis server's clock.
+
+    Raises:
+        Poison: it is no Celery message for this task, or too big.
+    """
+    if len(raw) > MAX_MESSAGE_BYTES:
+        raise Poison("too_big")
+    try:
+        envelope = message.read(raw)
+    except InvalidInput:
+        raise Poison("unreadable") from None
+    if envelope.task != message.TASK_NAME:
+        raise Poison("foreign_task")
+    reply_to = _reply_list(envelope.job, queue)
+    try:
+        job = wire.load_job(envelope.job)
+    except InvalidInput as error:
+        cause = Cause.UNKNOWN_VERSION if isinstance(error, UnknownVersion) else Cause.INVALID_JOB
+        return Delivery(envelope, None, cause, reply_to, str(error))
+    if job.id != envelope.id or job.reply_to != reply_to:
+        return Delivery(envelope, None, Cause.INVALID_JOB, reply_to, "id or reply_to is not what it must be")
+    expired = now >= min(job.deadline, envelope.expires or job.deadline)
+    return Delivery(envelope, job, Cause.EXPIRED if expired else None, reply_to)
+
+
+def _reply_list(job: Any, queue: str) -> str | None:
+    """The job's reply list, unless it names a key that is none: a job must not write just anywhere."""
+    name = job.get("reply_to") if isinstance(job, dict) else None
+    return name if isinstance(name, str) and name.startswith(f"{queue}:reply:") else None

@@ -1,0 +1,75 @@
+"""Answers on their way back: one pipeline for a whole batch."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+from redis.asyncio import Redis
+
+from memsift_schemas import wire
+from memsift_schemas.result import Cause, Refusal, RerankResult
+from memsift_workers.drain.delivery import Delivery
+
+Reply = RerankResult | Refusal
+
+
+async def send(
+    redis: Redis, answered: list[tuple[Delivery, Reply]], *, reply_ttl_ms: int, result_ttl_s: int
+) -> None:
+    """Push every reply to where its sender waits, in one round trip.
+
+    Args:
+        redis: the connection.
+        answered: deliveries and their replies.
+        reply_ttl_ms: how long an unread reply list lives.
+        result_ttl_s: how long a Celery result lives.
+
+    Raises:
+        RedisError: some or all could not be sent; their callers fall back.
+    """
+    pipeline = redis.pipeline(transaction=False)
+    for delivery, reply in answered:
+        if delivery.reply_to is not None:
+            pipeline.rpush(delivery.reply_to, wire.encode_reply(reply))
+            pipeline.pexpire(delivery.reply_to, reply_ttl_ms)
+        if delivery.envelope.wants_result:
+            key = f"celery-task-meta-{delivery.envelope.id}"
+            meta = celery_result(delivery.envelope.id, reply)
+            pipeline.setex(key, result_ttl_s, meta)
+            pipeline.publish(key, meta)
+    if len(pipeline):
+        await pipeline.execute()
+
+
+def celery_result(task_id: str, reply: Reply) -> bytes:
+    """A reply in the form in which Celery's Redis result backend stores one.
+
+    `AsyncResult.get()` returns the result as a dict, or raises for a refusal: `TaskRevokedError` when the
+    job expired, an exception named `JobRefused` otherwise.
+    """
+    status: str
+    result: Any
+    if isinstance(reply, RerankResult):
+        status, result = "SUCCESS", reply.model_dump(mode="json")
+    elif reply.cause is Cause.EXPIRED:
+        status = "REVOKED"
+        result = {
+            "exc_type": "TaskRevokedError",
+            "exc_message": ["expired"],
+            "exc_module": "celery.exceptions",
+        }
+    else:
+        status = "FAILURE"
+        result = {"exc_type": "JobRefused", "exc_message": [reply.cause.value], "exc_module": "memsift"}
+    return orjson.dumps(
+        {
+            "status": status,
+            "result": result,
+            "traceback": None,
+            "children": [],
+            "date_done": datetime.now(UTC).isoformat(),
+            "task_id": task_id,
+        }
+    )

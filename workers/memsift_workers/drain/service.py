@@ -1,0 +1,172 @@
+"""The drain as a service: a thread with its own event loop, from warm-up to the last reply."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Sequence
+
+import orjson
+from redis.asyncio import Redis
+
+from memsift_schemas.clock import ServerClock
+from memsift_schemas.redis_link import REDIS_FAULTS, Pause, connect, measure
+from memsift_schemas.settings import WorkerSettings
+from memsift_workers.drain.batch import BatchHandler
+from memsift_workers.drain.events import EventStream
+from memsift_workers.drain.loop import DrainLoop
+from memsift_workers.faults import describe
+from memsift_workers.rankers.base import Ranker
+from memsift_workers.runtimes.base import RuntimeUnavailable
+
+log = logging.getLogger("memsift.worker")
+
+# The presence key says "I am here and warm"; it dies with the worker within its TTL.
+PRESENCE_EVERY_S = 1.0
+PRESENCE_TTL_S = 5
+# How often the offset to the server's clock is measured again; clocks drift by milliseconds in an hour.
+MEASURE_EVERY_S = 60.0
+# Beside one connection per batch for its replies: the blocking pop, presence, clock.
+SPARE_CONNECTIONS = 4
+
+
+class DrainService:
+    """Starts the rankers, then drains until it is told to stop.
+
+    Raises nothing into Celery's thread but the reason why it can never start.
+    """
+
+    def __init__(
+        self, *, settings: WorkerSettings, rankers: Sequence[Ranker], events: EventStream, hostname: str
+    ) -> None:
+        self._settings = settings
+        self._rankers = {ranker.name: ranker for ranker in rankers}
+        self._events = events
+        self._hostname = hostname
+        self._clock = ServerClock()
+        self._stop_requested = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._drain: DrainLoop | None = None
+        self._thread = threading.Thread(target=self._main, name="memsift-drain", daemon=True)
+        self.started = threading.Event()
+        self.failure: Exception | None = None
+
+    def start(self) -> None:
+        """Begin; `started` is set once the first attempt to load the model has ended, well or badly."""
+        self._events.start()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take nothing more, finish what is in flight, leave the rest in Redis. Blocks for the grace time."""
+        self._stop_requested.set()
+        drain, loop = self._drain, self._loop
+        if drain is not None and loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                loop.call_soon_threadsafe(drain.stop)
+        self._thread.join(self._settings.shutdown_grace_s + 5)
+        self._events.stop()
+
+    def _main(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except Exception as error:  # noqa: BLE001  # told to Celery's thread, which ends the worker
+            self.failure = error
+            log.critical("the drain ended: %s", describe(error))
+        finally:
+            self.started.set()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        connections = self._settings.batches_in_flight + SPARE_CONNECTIONS
+        redis = connect(self._settings.redis_url, client_name="memsift-worker", connections=connections)
+        handler = BatchHandler(
+            redis=redis,
+            settings=self._settings,
+            rankers=self._rankers,
+            clock=self._clock,
+            events=self._events,
+        )
+        drain = DrainLoop(redis=redis, settings=self._settings, handle=handler.handle, clock=self._clock)
+        try:
+            await self._start_rankers()
+            await self._first_contact(redis)
+            self._drain = drain
+            if self._stop_requested.is_set():
+                return
+            log.info("ready: jobs are taken from %s", self._settings.queue)
+            helpers = [
+                asyncio.create_task(self._be_present(redis)),
+                asyncio.create_task(self._keep_time(redis)),
+            ]
+            self.started.set()
+            try:
+                await drain.run()
+            finally:
+                for helper in helpers:
+                    helper.cancel()
+                await asyncio.gather(*helpers, return_exceptions=True)
+        finally:
+            log.info("drained: %s", dict(sorted(handler.tally.items())))
+            for ranker in self._rankers.values():
+                await ranker.close()
+            with contextlib.suppress(*REDIS_FAULTS):
+                await redis.delete(self._presence_key)
+            await redis.aclose()
+
+    async def _start_rankers(self) -> None:
+        """Load and warm every ranker; a runtime that is not there yet is waited for.
+
+        Raises:
+            RuntimeMisconfigured: it can never work.
+        """
+        pause = Pause()
+        waiting = list(self._rankers.values())
+        while waiting and not self._stop_requested.is_set():
+            try:
+                await waiting[0].start()
+                waiting.pop(0)
+            except RuntimeUnavailable as fault:
+                self.started.set()
+                log.warning("no jobs are taken, the runtime is away: %s", fault)
+                await asyncio.sleep(pause.next())
+
+    async def _first_contact(self, redis: Redis) -> None:
+        """No job is judged by a clock that was never set by the server's."""
+        pause = Pause()
+        while not self._stop_requested.is_set():
+            try:
+                await measure(redis, self._clock)
+            except REDIS_FAULTS as fault:
+                self.started.set()
+                log.warning("no jobs are taken, Redis is away (%s)", type(fault).__name__)
+                await asyncio.sleep(pause.next())
+            else:
+                return
+
+    async def _keep_time(self, redis: Redis) -> None:
+        while True:
+            await asyncio.sleep(MEASURE_EVERY_S)
+            with contextlib.suppress(*REDIS_FAULTS):
+                await measure(redis, self._clock)
+
+    @property
+    def _presence_key(self) -> str:
+        return f"{self._settings.queue}:worker:{self._hostname}"
+
+    async def _be_present(self, redis: Redis) -> None:
+        card = orjson.dumps(
+            {
+                "runtime": self._settings.runtime,
+                "model": self._rankers[self._settings.ranker].model,
+                "strategy": self._settings.strategy,
+                "ranker": self._settings.ranker,
+                "pid": os.getpid(),
+            }
+        )
+        while True:
+            with contextlib.suppress(*REDIS_FAULTS):
+                await redis.set(self._presence_key, card, ex=PRESENCE_TTL_S)
+            await asyncio.sleep(PRESENCE_EVERY_S)

@@ -1,0 +1,1 @@
+"""Rankers: each turns jobs into scores, behind one protocol."""

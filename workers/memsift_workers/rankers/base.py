@@ -1,0 +1,106 @@
+"""What the drain asks of a ranker, and what it accepts as an answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from memsift_schemas.job import RerankJob
+from memsift_schemas.result import Cause, Ranked, RerankResult, Source
+
+
+class RankFault(Exception):
+    """A job could not be ranked; its caller falls back with this cause. Holds no text of the job."""
+
+    def __init__(self, cause: Cause, detail: str = "") -> None:
+        super().__init__(f"{cause.value}: {detail}" if detail else cause.value)
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """One score per candidate of a job, in the job's order; higher is better.
+
+    Attributes:
+        values: finite numbers that order this job's candidates, comparable within it alone.
+        reason: the model's words, where a strategy gives them.
+        prompt_tokens: tokens of all prompts of this job.
+        cached_tokens: how many of them came from the prefix cache.
+    """
+
+    values: tuple[float, ...]
+    reason: str | None = field(default=None, repr=False)
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+
+
+Outcome = Scores | RankFault
+
+
+@runtime_checkable
+class Ranker(Protocol):
+    """Ranks the jobs of one micro-batch."""
+
+    @property
+    def name(self) -> str:
+        """What a job's `ranker` calls it."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model behind it, known after `start`."""
+        ...
+
+    async def start(self) -> None:
+        """Get ready; returns when the first job will be fast.
+
+        Raises:
+            RuntimeFault: as `Runtime.start`.
+        """
+        ...
+
+    async def rank(self, jobs: Sequence[RerankJob], *, timeout: float) -> list[Outcome]:
+        """Score the candidates of every job.
+
+        Args:
+            jobs: one micro-batch.
+            timeout: seconds after which nobody waits for any of them.
+
+        Returns:
+            One outcome per job, in order. A job that cannot be ranked gets a fault of its own.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back what `start` took."""
+        ...
+
+
+def to_result(job: RerankJob, scores: Scores, ranker: Ranker) -> RerankResult:
+    """Check scores and turn them into the ranking that may leave the worker.
+
+    Ties keep the prefilter's order, so that the same scores always give the same ranking.
+
+    Raises:
+        RankFault: not one finite number per candidate.
+    """
+    if len(scores.values) != len(job.candidates):
+        raise RankFault(
+            Cause.RUNTIME_GARBAGE, f"{len(scores.values)} scores for {len(job.candidates)} memories"
+        )
+    if not all(math.isfinite(value) for value in scores.values):
+        raise RankFault(Cause.RUNTIME_GARBAGE, "a score is not a finite number")
+    prior = job.prior or tuple(range(len(job.candidates), 0, -1))
+    order = sorted(range(len(job.candidates)), key=lambda at: (-scores.values[at], -prior[at], at))
+    return RerankResult(
+        job_id=job.id,
+        ranking=tuple(Ranked(id=job.candidates[at].id, score=scores.values[at]) for at in order),
+        source=Source.MODEL,
+        reason=scores.reason,
+        ranker=ranker.name,
+        model=ranker.model,
+        prompt_tokens=scores.prompt_tokens,
+        cached_tokens=scores.cached_tokens,
+    )

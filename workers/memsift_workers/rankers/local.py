@@ -1,0 +1,123 @@
+"""The `local` ranker: a strategy asks, a runtime on our own machine answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from memsift_schemas.job import RerankJob
+from memsift_schemas.result import Cause
+from memsift_workers.faults import describe
+from memsift_workers.rankers.base import Outcome, RankFault
+from memsift_workers.runtimes.base import (
+    Answer,
+    Call,
+    Runtime,
+    RuntimeFault,
+    RuntimeGarbage,
+    RuntimeMisconfigured,
+    RuntimeTimeout,
+    RuntimeUnavailable,
+)
+from memsift_workers.strategies.base import Strategy
+
+log = logging.getLogger("memsift.worker")
+
+_CAUSES: dict[type[RuntimeFault], Cause] = {
+    RuntimeUnavailable: Cause.RUNTIME_UNAVAILABLE,
+    RuntimeTimeout: Cause.RUNTIME_TIMEOUT,
+    RuntimeGarbage: Cause.RUNTIME_GARBAGE,
+    RuntimeMisconfigured: Cause.RUNTIME_UNAVAILABLE,
+}
+
+
+class LocalRanker:
+    """All prompts of a micro-batch in one request to the runtime.
+
+    When the whole request fails, each job is asked for once more alone, so that the one that broke it
+    harms no other.
+    """
+
+    name = "local"
+
+    def __init__(self, runtime: Runtime, strategy: Strategy) -> None:
+        self._runtime = runtime
+        self._strategy = strategy
+
+    @property
+    def model(self) -> str:
+        """The model that the runtime serves."""
+        return self._runtime.model
+
+    async def start(self) -> None:
+        """Load and warm the model and check that it knows the strategy's labels."""
+        await self._runtime.start()
+        if self._strategy.labels:
+            await self._runtime.check_labels(self._strategy.labels)
+
+    async def rank(self, jobs: Sequence[RerankJob], *, timeout: float) -> list[Outcome]:
+        """See `Ranker.rank`."""
+        asked = [self._ask(job) for job in jobs]
+        readable = [calls for calls in asked if not isinstance(calls, RankFault)]
+        replies = iter(await self._answers(readable, timeout))
+        return [
+            calls if isinstance(calls, RankFault) else self._score(job, next(replies))
+            for job, calls in zip(jobs, asked, strict=True)
+        ]
+
+    async def close(self) -> None:
+        """Close the runtime."""
+        await self._runtime.close()
+
+    def _ask(self, job: RerankJob) -> list[Call] | RankFault:
+        try:
+            return self._strategy.calls(job)
+        except RankFault as fault:
+            return fault
+        except Exception as error:  # noqa: BLE001  # a bad job must not take its batch down
+            log.error("job %s falls back, no prompt could be built: %s", job.id, describe(error))
+            return RankFault(Cause.RANKER_ERROR)
+
+    async def _answers(self, asked: list[list[Call]], timeout: float) -> list[list[Answer] | RankFault]:
+        if not asked:
+            return []
+        ends_at = asyncio.get_running_loop().time() + timeout
+        try:
+            return list(await self._run(asked, timeout))
+        except RuntimeFault as fault:
+            if len(asked) == 1 or isinstance(fault, RuntimeTimeout):
+                return [_rank_fault(fault)] * len(asked)
+            log.warning(
+                "a batch of %d jobs failed (%s): each is asked for alone", len(asked), describe(fault)
+            )
+        time_left = max(ends_at - asyncio.get_running_loop().time(), 0.001)
+        return list(await asyncio.gather(*(self._alone(calls, time_left) for calls in asked)))
+
+    async def _alone(self, calls: list[Call], timeout: float) -> list[Answer] | RankFault:
+        try:
+            return (await self._run([calls], timeout))[0]
+        except RuntimeFault as fault:
+            return _rank_fault(fault)
+
+    async def _run(self, asked: list[list[Call]], timeout: float) -> list[list[Answer]]:
+        answers = await self._runtime.run([call for calls in asked for call in calls], timeout=timeout)
+        if len(answers) != sum(map(len, asked)):
+            raise RuntimeGarbage(f"{len(answers)} answers for {sum(map(len, asked))} prompts")
+        rest = iter(answers)
+        return [[next(rest) for _ in calls] for calls in asked]
+
+    def _score(self, job: RerankJob, answers: list[Answer] | RankFault) -> Outcome:
+        if isinstance(answers, RankFault):
+            return answers
+        try:
+            return self._strategy.scores(job, answers)
+        except RankFault as fault:
+            return fault
+        except Exception as error:  # noqa: BLE001  # a bad answer must not take the batch down
+            log.error("job %s falls back, its answers could not be read: %s", job.id, describe(error))
+            return RankFault(Cause.RANKER_ERROR)
+
+
+def _rank_fault(fault: RuntimeFault) -> RankFault:
+    return RankFault(_CAUSES.get(type(fault), Cause.RANKER_ERROR), str(fault))

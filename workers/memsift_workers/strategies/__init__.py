@@ -1,0 +1,1 @@
+"""Ways to ask a language model which memories answer a question."""
