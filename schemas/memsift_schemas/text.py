@@ -43,5 +43,5 @@ def cut(text: str, limit: int) -> tuple[str, bool]:
     ends = [match.end() for match in _SENTENCE_END.finditer(head)]
     if ends and ends[-1] >= limit * _LEAST_KEPT:
         return head[: ends[-1]].rstrip(), True
-    space = head.rfind(" ")
+    space = text.rfind(" ", 0, limit + 1)
     return (head[:space] if space >= limit * _LEAST_KEPT else head).rstrip(), True

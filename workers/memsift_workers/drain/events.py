@@ -77,6 +77,6 @@ class EventStream:
         except Exception as error:  # noqa: BLE001  # kombu raises the transport's own errors
             if not self._failing:
                 log.warning(
-                    "task events are not sent (%s): monitors show less, jobs go on", type(error).__name__
+                    "no task events (%s): monitors show less, jobs go on", type(error).__name__
                 )
             self._failing = True

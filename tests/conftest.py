@@ -1,0 +1,76 @@
+"""What every test may use: a real Valkey, a manual clock, jobs to send."""
+
+import asyncio
+import uuid
+
+import pytest
+from hypothesis import HealthCheck, settings
+from memsift_ops.stack import Stack
+from redis.asyncio import Redis
+
+settings.register_profile(
+    "memsift", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("memsift")
+
+# The later a marker stands here, the later its tests run: a mistake shows in the first seconds.
+SLOW_MARKERS = ("stack", "install", "engine", "sglang")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Keep the random order among tests of the same speed, fast ones first."""
+    items.sort(key=lambda item: max((SLOW_MARKERS.index(m.name) + 1 for m in item.iter_markers() if m.name in SLOW_MARKERS), default=0))
+
+
+@pytest.fixture(scope="session")
+def valkey_url():
+    """A real server without persistence, for the whole run."""
+    with Stack("unused") as stack:
+        yield stack.start_valkey()
+
+
+@pytest.fixture
+def queue():
+    """A queue name that no other test has."""
+    return f"test:{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+async def redis(valkey_url):
+    client = Redis.from_url(valkey_url)
+    yield client
+    await client.aclose()
+
+
+class ManualClock:
+    """Time that moves when a test says so."""
+
+    def __init__(self, now=1_700_000_000.0):
+        self.now = now
+
+    def time(self):
+        return self.now
+
+    def monotonic(self):
+        return self.now
+
+    def advance(self, seconds):
+        self.now += seconds
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def eventually():
+    """Wait until a condition holds, at most a few seconds."""
+
+    async def wait(condition, seconds=10.0):
+        async with asyncio.timeout(seconds):
+            while not condition():
+                await asyncio.sleep(0.01)
+
+    return wait

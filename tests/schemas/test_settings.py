@@ -1,0 +1,46 @@
+"""An explicit argument beats the environment, which beats the default; a wrong value names its variable."""
+
+import pytest
+from memsift_schemas import ProducerSettings, SettingsError, WorkerSettings
+from memsift_schemas.settings import load
+
+
+def test_argument_beats_environment_beats_default(monkeypatch):
+    assert load(WorkerSettings).batch_max == 16
+    monkeypatch.setenv("MEMSIFT_BATCH_MAX", "7")
+    assert load(WorkerSettings).batch_max == 7
+    assert load(WorkerSettings, batch_max=3).batch_max == 3
+    assert load(WorkerSettings, batch_max=None).batch_max == 7
+
+
+@pytest.mark.parametrize(
+    ("role", "variable", "value"),
+    [
+        (WorkerSettings, "MEMSIFT_BATCH_MAX", "many"),
+        (WorkerSettings, "MEMSIFT_BATCH_MAX", "0"),
+        (WorkerSettings, "MEMSIFT_STRATEGY", "guesswork"),
+        (ProducerSettings, "MEMSIFT_DEADLINE_MS", "-5"),
+        (ProducerSettings, "MEMSIFT_HALF_LIFE_DAYS", "nan"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_the_variables_name(monkeypatch, role, variable, value):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError, match=f"^{variable}: "):
+        load(role)
+
+
+def test_all_wrong_values_are_named_at_once(monkeypatch):
+    monkeypatch.setenv("MEMSIFT_BATCH_MAX", "0")
+    monkeypatch.setenv("MEMSIFT_RUNTIME", "abacus")
+    with pytest.raises(SettingsError, match=r"MEMSIFT_RUNTIME: .*MEMSIFT_BATCH_MAX: |MEMSIFT_BATCH_MAX: .*MEMSIFT_RUNTIME: "):
+        load(WorkerSettings)
+
+
+def test_some_prefilter_weight_is_needed():
+    with pytest.raises(SettingsError, match="must not all be 0"):
+        load(ProducerSettings, weight_vector=0, weight_recency=0, weight_keyword=0)
+
+
+def test_secrets_are_not_shown():
+    shown = repr(load(WorkerSettings, sglang_api_key="sk-hidden", sentry_dsn="https://hidden@sentry"))
+    assert "hidden" not in shown

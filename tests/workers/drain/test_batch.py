@@ -1,0 +1,154 @@
+"""One micro-batch: late jobs cost no model time, each job gets its own answer, monitors are told."""
+
+import orjson
+import pytest
+from memsift_schemas import Cause, Refusal, RerankResult, WorkerSettings, message, wire
+from memsift_workers.drain.batch import BatchHandler
+from memsift_workers.rankers.local import LocalRanker
+from memsift_workers.runtimes.base import RuntimeGarbage
+from memsift_workers.strategies.likelihood import Likelihood
+
+from tests.fakes import FakeRuntime
+from tests.samples import NOW, job
+
+
+class Recorder:
+    def __init__(self):
+        self.events = []
+
+    def send(self, kind, **fields):
+        self.events.append((kind, fields))
+
+    def of(self, uuid):
+        return [kind for kind, fields in self.events if fields["uuid"] == uuid]
+
+
+@pytest.fixture
+def run(redis, queue, clock):
+    """Handle raw items with a runtime; gives replies by job id, events and tally."""
+    clock.now = NOW.timestamp()
+
+    async def handle(items, runtime=None, ranker=None, reply_to=f"{queue}:reply:t"):
+        events = Recorder()
+        ranker = ranker or LocalRanker(runtime or FakeRuntime(), Likelihood(weight_en=1.0, weight_zh=1.0))
+        handler = BatchHandler(
+            redis=redis, settings=WorkerSettings(queue=queue), rankers={"local": ranker}, clock=clock, events=events
+        )
+        await handler.handle(items, clock.time())
+        replies = [wire.decode_reply(raw) for raw in await redis.lrange(reply_to, 0, -1)]
+        return {reply.job_id: reply for reply in replies}, events, handler.tally
+
+    return handle
+
+
+@pytest.fixture
+def make(queue):
+    def build(**fields):
+        whole = job(reply_to=f"{queue}:reply:t", **fields)
+        return whole, message.build(whole, wire.encode_job(whole), queue)
+
+    return build
+
+
+async def test_a_job_is_ranked_replied_and_told(run, make, redis, queue):
+    whole, raw = make()
+    replies, events, tally = await run([raw])
+    result = replies[whole.id]
+    assert isinstance(result, RerankResult)
+    assert sorted(place.id for place in result.ranking) == sorted(m.id for m in whole.candidates)
+    assert set(result.timings_ms) == {"queue", "rank"}
+    assert (result.ranker, result.model, result.prompt_tokens) == ("local", "fake-model", 60)
+    assert events.of(whole.id) == ["task-received", "task-started", "task-succeeded"]
+    assert tally == {"ranked": 1}
+    assert 0 < await redis.pttl(f"{queue}:reply:t") <= 5_000
+
+
+async def test_an_expired_job_costs_no_model_time_and_gets_no_reply(run, make):
+    late, raw = make(deadline=NOW.timestamp() - 1)
+    runtime = FakeRuntime()
+    replies, events, tally = await run([raw], runtime)
+    assert (replies, runtime.batches) == ({}, [])
+    # Received first, or Flower shows the task without a name.
+    assert events.of(late.id) == ["task-received", "task-revoked"]
+    assert tally == {"expired": 1}
+
+
+async def test_bad_neighbours_harm_nobody(run, make):
+    good, good_raw = make()
+    unknown, unknown_raw = make(ranker="oracle")
+    items = [b"\x00nonsense", good_raw, b"{}", unknown_raw, b"x" * 2_000_000]
+    replies, events, tally = await run(items)
+    assert isinstance(replies[good.id], RerankResult)
+    assert replies[unknown.id] == Refusal(job_id=unknown.id, cause=Cause.UNKNOWN_RANKER)
+    assert events.of(unknown.id)[-1] == "task-failed"
+    assert tally == {"poison_unreadable": 2, "poison_too_big": 1, "ranked": 1, "unknown_ranker": 1}
+
+
+async def test_an_unreadable_job_is_refused_at_once(run, queue):
+    whole = job(reply_to=f"{queue}:reply:t")
+    data = {**wire.dump_job(whole), "v": 9}
+    replies, _, tally = await run([message.build(whole, orjson.dumps(data), queue)])
+    assert replies[whole.id].cause is Cause.UNKNOWN_VERSION
+    assert tally == {"unknown_version": 1}
+
+
+async def test_a_runtime_fault_becomes_a_refusal_with_its_cause(run, make):
+    whole, raw = make()
+    replies, _, tally = await run([raw], FakeRuntime(fault=RuntimeGarbage("odd")))
+    assert replies[whole.id].cause is Cause.RUNTIME_GARBAGE
+    assert tally == {"runtime_garbage": 1}
+
+
+class Raising:
+    name, model = "local", "none"
+
+    async def rank(self, jobs, *, timeout):
+        raise KeyError(jobs[0].query)
+
+
+class Short(Raising):
+    async def rank(self, jobs, *, timeout):
+        return []
+
+
+@pytest.mark.parametrize("ranker", [Raising(), Short()])
+async def test_a_ranker_that_raises_or_forgets_answers_with_a_refusal_and_logs_no_text(run, make, ranker, caplog):
+    whole, raw = make(query="xyzzy?")
+    replies, _, _ = await run([raw], ranker=ranker)
+    assert replies[whole.id].cause is Cause.RANKER_ERROR
+    assert "xyzzy" not in caplog.text
+    assert "falls back" in caplog.text
+
+
+async def test_an_answer_that_comes_too_late_is_dropped(run, make, clock):
+    whole, raw = make()
+
+    class Slow(LocalRanker):
+        async def rank(self, jobs, *, timeout):
+            outcomes = await super().rank(jobs, timeout=timeout)
+            clock.advance(60)
+            return outcomes
+
+    replies, _, tally = await run([raw], ranker=Slow(FakeRuntime(), Likelihood(weight_en=1, weight_zh=1)))
+    assert (replies, tally) == ({}, {"late": 1})
+
+
+async def test_jobs_of_a_session_go_side_by_side(run, make):
+    runtime = FakeRuntime()
+    raws = [make(session=session, user="u")[1] for session in ("b", "a", "b", "a")]
+    seen = []
+
+    class Watching(LocalRanker):
+        async def rank(self, jobs, *, timeout):
+            seen.extend(one.session for one in jobs)
+            return await super().rank(jobs, timeout=timeout)
+
+    await run(raws, ranker=Watching(runtime, Likelihood(weight_en=1, weight_zh=1)))
+    assert seen == ["a", "a", "b", "b"]
+
+
+async def test_events_hold_no_text(run, make):
+    _, raw = make(query="xyzzy private?")
+    _, events, _ = await run([raw])
+    assert "xyzzy" not in str(events.events)
+    assert "Mara" not in str(events.events)

@@ -1,0 +1,125 @@
+"""The drain takes a slot before it pops, fills batches, stops cleanly and outlives Redis."""
+
+import asyncio
+
+import pytest
+from memsift_schemas import SystemClock, WorkerSettings
+from memsift_schemas.redis_link import Pause, connect
+from memsift_workers.drain.loop import DrainLoop
+
+
+@pytest.fixture
+async def drain(valkey_url, queue):
+    """Start a drain whose batches wait for a gate."""
+    running = []
+
+    class Running:
+        def __init__(self, url=valkey_url, **settings):
+            self.link = connect(url, client_name="test", connections=4)
+            self.batches, self.gate = [], asyncio.Event()
+            fields = {"queue": queue, "batch_max": 4, "batch_wait_ms": 30, "batches_in_flight": 2, "shutdown_grace_s": 5}
+            settings = WorkerSettings(**{**fields, **settings})
+            self.loop = DrainLoop(redis=self.link, settings=settings, handle=self.handle, clock=SystemClock())
+            self.task = asyncio.create_task(self.loop.run())
+            running.append(self)
+
+        async def handle(self, items, popped_at):
+            self.batches.append(list(items))
+            await self.gate.wait()
+
+    yield Running
+    for one in running:
+        one.gate.set()
+        one.loop.stop()
+        await asyncio.wait_for(one.task, 10)
+        await one.link.aclose()
+
+
+async def test_a_batch_is_full_at_its_maximum_and_in_order_of_arrival(drain, redis, queue, eventually):
+    await redis.lpush(queue, *range(4))
+    running = drain()
+    await eventually(lambda: running.batches)
+    assert running.batches == [[b"0", b"1", b"2", b"3"]]
+
+
+async def test_a_short_batch_waits_to_be_topped_up(drain, redis, queue, eventually):
+    running = drain(batch_wait_ms=500)
+    await redis.lpush(queue, "first")
+    await asyncio.sleep(0.1)
+    await redis.lpush(queue, "second")
+    await eventually(lambda: running.batches)
+    assert running.batches == [[b"first", b"second"]]
+
+
+async def test_no_more_is_taken_than_there_are_slots(drain, redis, queue, eventually):
+    running = drain()
+    await redis.lpush(queue, *range(20))
+    await eventually(lambda: len(running.batches) == 2)
+    await asyncio.sleep(0.1)
+    assert len(running.batches) == 2
+    assert await redis.llen(queue) == 12
+    running.gate.set()
+    await eventually(lambda: sum(map(len, running.batches)) == 20)
+
+
+async def test_a_stop_finishes_what_is_in_flight_and_leaves_the_rest(drain, redis, queue, eventually):
+    running = drain(batches_in_flight=1)
+    await redis.lpush(queue, *range(10))
+    await eventually(lambda: running.batches)
+    running.loop.stop()
+    await asyncio.sleep(0.05)
+    assert not running.task.done()
+    running.gate.set()
+    await asyncio.wait_for(running.task, 5)
+    assert len(running.batches) == 1
+    assert await redis.llen(queue) == 6
+
+
+async def test_a_batch_that_never_ends_is_given_up_after_the_grace_time(drain, redis, queue, eventually):
+    running = drain(shutdown_grace_s=0.2)
+    await redis.lpush(queue, "stuck")
+    await eventually(lambda: running.batches)
+    running.loop.stop()
+    await asyncio.wait_for(running.task, 5)
+
+
+async def test_one_failing_batch_does_not_end_the_drain(drain, redis, queue, eventually, caplog):
+    running = drain()
+    seen = []
+
+    async def failing(items, popped_at):
+        seen.append(items)
+        raise ValueError("xyzzy")
+
+    running.loop._handle = failing
+    for at in range(3):
+        await redis.lpush(queue, at)
+        await eventually(lambda at=at: len(seen) == at + 1)
+    assert "ValueError" in caplog.text
+    assert "xyzzy" not in caplog.text
+
+
+async def test_a_lost_connection_is_replaced(drain, redis, queue, eventually):
+    running = drain()
+    running.gate.set()
+    await redis.lpush(queue, "before")
+    await eventually(lambda: running.batches)
+    for client in await redis.client_list():
+        if client["name"] == "test":
+            await redis.client_kill_filter(_id=client["id"])
+    await redis.lpush(queue, "after")
+    await eventually(lambda: [b"after"] in running.batches)
+
+
+async def test_an_absent_server_is_waited_for_without_a_busy_loop(drain, caplog):
+    running = drain(url="redis://127.0.0.1:1/0")
+    await asyncio.sleep(0.5)
+    assert not running.task.done()
+    assert 1 <= caplog.text.count("Redis is away") <= 6
+
+
+def test_pauses_grow_and_are_reset():
+    pause = Pause()
+    assert [pause.next() for _ in range(7)] == [0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+    pause.reset()
+    assert pause.next() == 0.05
