@@ -5,8 +5,9 @@ import uuid
 
 import pytest
 from hypothesis import HealthCheck, settings
-from memsift_ops.stack import Stack
 from redis.asyncio import Redis
+
+from memsift_ops.stack import Stack
 
 settings.register_profile(
     "memsift", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -20,7 +21,12 @@ SLOW_MARKERS = ("stack", "install", "engine", "sglang")
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """Keep the random order among tests of the same speed, fast ones first."""
-    items.sort(key=lambda item: max((SLOW_MARKERS.index(m.name) + 1 for m in item.iter_markers() if m.name in SLOW_MARKERS), default=0))
+
+    def slowness(item):
+        names = {marker.name for marker in item.iter_markers()}
+        return max((at + 1 for at, name in enumerate(SLOW_MARKERS) if name in names), default=0)
+
+    items.sort(key=slowness)
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from memsift_producer.reranking import Reranking
 from memsift_schemas import settings as settings_module
 from memsift_schemas.clock import Clock, ServerClock
 from memsift_schemas.memory import Memory, Turn
-from memsift_schemas.redis_link import REDIS_FAULTS, connect
+from memsift_schemas.redis_link import REDIS_FAULTS, connect, end
 from memsift_schemas.result import Cause, Refusal, RerankResult
 from memsift_schemas.settings import ProducerSettings
 
@@ -81,9 +81,7 @@ class Reranker:
         """Answer every call in flight with its fallback and close both connections."""
         self._closed = True
         self._replies.refuse_all(Cause.CLOSED)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         self._tasks = []
         for link in (self._push_link, self._reply_link):
             with contextlib.suppress(*REDIS_FAULTS):

@@ -48,7 +48,7 @@ ShortText = Annotated[str, BeforeValidator(_clean_text), AfterValidator(_shorten
 
 
 class Kind(StrEnum):
-    """What sort of thing a memory says; decides its place in the prompt and how fast it ages."""
+    """What sort of thing a memory says; decides its place in the prompt."""
 
     TIME_BOUND = "time-bound"
     PREFERENCE = "preference"

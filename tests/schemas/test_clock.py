@@ -1,6 +1,7 @@
 """Deadlines live on the server's clock, whatever this machine's says."""
 
 import pytest
+
 from memsift_schemas import ServerClock
 
 

@@ -4,12 +4,12 @@ import math
 from datetime import UTC, datetime
 
 import pytest
+from pydantic import ValidationError
+
 from memsift_schemas import Kind, Memory, RerankJob, RerankResult, Turn
 from memsift_schemas.errors import describe
 from memsift_schemas.job import MAX_ACTIVITY, MAX_CANDIDATES, MAX_TURNS
 from memsift_schemas.memory import MAX_MEMORY_CHARS
-from pydantic import ValidationError
-
 from tests.samples import job, memories, memory
 
 SECRET = "xyzzy-secret"
@@ -78,7 +78,10 @@ def test_long_text_is_cut_at_a_sentence_and_flagged():
     ("fields", "place"),
     [
         ({"candidates": ()}, "candidates: Tuple should have at least 1 item"),
-        ({"candidates": tuple(memories(MAX_CANDIDATES + 1)), "prior": ()}, "candidates: Tuple should have at most 200"),
+        (
+            {"candidates": tuple(memories(MAX_CANDIDATES + 1)), "prior": ()},
+            "candidates: Tuple should have at most 200",
+        ),
         ({"candidates": (memory(0), memory(0)), "prior": ()}, "candidates: candidate ids must be unique"),
         ({"query": " \t"}, "query: the query must not be blank"),
         ({"query": ""}, "query: String should have at least 1 character"),

@@ -1,6 +1,7 @@
 """An explicit argument beats the environment, which beats the default; a wrong value names its variable."""
 
 import pytest
+
 from memsift_schemas import ProducerSettings, SettingsError, WorkerSettings
 from memsift_schemas.settings import load
 
@@ -32,7 +33,9 @@ def test_a_wrong_value_is_refused_with_the_variables_name(monkeypatch, role, var
 def test_all_wrong_values_are_named_at_once(monkeypatch):
     monkeypatch.setenv("MEMSIFT_BATCH_MAX", "0")
     monkeypatch.setenv("MEMSIFT_RUNTIME", "abacus")
-    with pytest.raises(SettingsError, match=r"MEMSIFT_RUNTIME: .*MEMSIFT_BATCH_MAX: |MEMSIFT_BATCH_MAX: .*MEMSIFT_RUNTIME: "):
+    with pytest.raises(
+        SettingsError, match=r"MEMSIFT_RUNTIME: .*MEMSIFT_BATCH_MAX: |MEMSIFT_BATCH_MAX: .*MEMSIFT_RUNTIME: "
+    ):
         load(WorkerSettings)
 
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from memsift_schemas.text import clean, cut, is_clean
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=300)

@@ -8,6 +8,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from memsift_schemas import (
     Cause,
     InvalidInput,
@@ -24,7 +25,6 @@ from memsift_schemas import (
     message,
     wire,
 )
-
 from tests.samples import job, memory
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), min_size=1, max_size=80).filter(
@@ -55,7 +55,13 @@ def jobs(draw):
         session=draw(ids),
         query=draw(any_text),
         now=draw(times),
-        turns=tuple(draw(st.lists(st.builds(Turn, role=st.sampled_from(["user", "assistant"]), text=any_text), max_size=3))),
+        turns=tuple(
+            draw(
+                st.lists(
+                    st.builds(Turn, role=st.sampled_from(["user", "assistant"]), text=any_text), max_size=3
+                )
+            )
+        ),
         activity=tuple(draw(st.lists(any_text, max_size=3))),
         candidates=candidates,
         prior=draw(st.just(()) | st.lists(finite, min_size=size, max_size=size).map(tuple)),
@@ -160,7 +166,18 @@ def stock_message(task_id, kwargs, **headers):
     )
 
 
-@given(st.binary(max_size=200) | st.recursive(st.none() | st.booleans() | finite | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["headers", "body", "properties", "id", "task", "expires"]), inner, max_size=4)).map(lambda data: orjson.dumps(data)))
+@given(
+    st.binary(max_size=200)
+    | st.recursive(
+        st.none() | st.booleans() | finite | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["headers", "body", "properties", "id", "task", "expires"]), inner, max_size=4
+            )
+        ),
+    ).map(lambda data: orjson.dumps(data))
+)
 def test_whatever_is_on_the_list_is_read_or_refused(raw):
     try:
         envelope = message.read(raw)

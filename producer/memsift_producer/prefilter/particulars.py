@@ -17,71 +17,14 @@ _NEGATION = "not"
 _NEGATIONS = frozenset(
     ["no", "not", "never", "none", "neither", "nor", "without", "cannot", "hardly", "rarely"]
 )
-_PARTICULAR_STEMS = frozenset(
-    stem(word)
-    for word in [
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "january",
-        "february",
-        "march",
-        "april",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "today",
-        "tonight",
-        "tomorrow",
-        "yesterday",
-        "morning",
-        "afternoon",
-        "evening",
-        "night",
-        "noon",
-        "midnight",
-        "am",
-        "pm",
-        "next",
-        "last",
-        "before",
-        "after",
-        "until",
-        "since",
-        "ago",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "hundred",
-        "thousand",
-        "half",
-        "twice",
-        "both",
-        "stop",
-        "quit",
-        "cancel",
-        "cancelled",
-        "former",
-        "formerly",
-        "longer",
-    ]
-)
+_TIMES_AND_AMOUNTS = """
+monday tuesday wednesday thursday friday saturday sunday january february march april june july august
+september october november december today tonight tomorrow yesterday morning afternoon evening night noon
+midnight pm next last before after until since ago half two three four five six seven eight nine ten
+eleven twelve hundred thousand twice both
+"""
+_ENDINGS = "stop quit cancel cancelled former formerly longer"
+_INSISTED = frozenset(stem(word) for word in (_TIMES_AND_AMOUNTS + _ENDINGS).split())
 _NO_NAMES = frozenset(["user", "assistant"])
 # 一 is not among the numbers: it is mostly an article.
 _CHINESE = re.compile(
@@ -137,9 +80,9 @@ def _base(form: str) -> str:
 
 
 def _insists(form: str, base: str) -> bool:
-    if base == _NEGATION or base in _PARTICULAR_STEMS or form.isdigit():
+    if base == _NEGATION or base in _INSISTED or form.isdigit():
         return True
-    # A capital may only be a sentence's first; then the other text has the word as well or none is lost.
+    # A sentence's first word may only look like a name; if the other text has it not, better keep both.
     return form[0].isupper() and form.lower() not in STOPWORDS and base not in _NO_NAMES and "'" not in base
 
 

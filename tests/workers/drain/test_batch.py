@@ -2,12 +2,12 @@
 
 import orjson
 import pytest
+
 from memsift_schemas import Cause, Refusal, RerankResult, WorkerSettings, message, wire
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.base import RuntimeGarbage
 from memsift_workers.strategies.likelihood import Likelihood
-
 from tests.fakes import FakeRuntime
 from tests.samples import NOW, job
 
@@ -32,7 +32,11 @@ def run(redis, queue, clock):
         events = Recorder()
         ranker = ranker or LocalRanker(runtime or FakeRuntime(), Likelihood(weight_en=1.0, weight_zh=1.0))
         handler = BatchHandler(
-            redis=redis, settings=WorkerSettings(queue=queue), rankers={"local": ranker}, clock=clock, events=events
+            redis=redis,
+            settings=WorkerSettings(queue=queue),
+            rankers={"local": ranker},
+            clock=clock,
+            events=events,
         )
         await handler.handle(items, clock.time())
         replies = [wire.decode_reply(raw) for raw in await redis.lrange(reply_to, 0, -1)]
@@ -112,7 +116,9 @@ class Short(Raising):
 
 
 @pytest.mark.parametrize("ranker", [Raising(), Short()])
-async def test_a_ranker_that_raises_or_forgets_answers_with_a_refusal_and_logs_no_text(run, make, ranker, caplog):
+async def test_a_ranker_that_raises_or_forgets_answers_with_a_refusal_and_logs_no_text(
+    run, make, ranker, caplog
+):
     whole, raw = make(query="xyzzy?")
     replies, _, _ = await run([raw], ranker=ranker)
     assert replies[whole.id].cause is Cause.RANKER_ERROR

@@ -4,9 +4,9 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from memsift_schemas import Cause, message, wire
 from memsift_workers.drain.delivery import MAX_MESSAGE_BYTES, Poison, receive
-
 from tests.samples import NOW, job
 
 QUEUE = "q"

@@ -3,8 +3,9 @@
 import asyncio
 
 import pytest
+
 from memsift_schemas import SystemClock, WorkerSettings
-from memsift_schemas.redis_link import Pause, connect
+from memsift_schemas.redis_link import connect
 from memsift_workers.drain.loop import DrainLoop
 
 
@@ -17,7 +18,13 @@ async def drain(valkey_url, queue):
         def __init__(self, url=valkey_url, **settings):
             self.link = connect(url, client_name="test", connections=4)
             self.batches, self.gate = [], asyncio.Event()
-            fields = {"queue": queue, "batch_max": 4, "batch_wait_ms": 30, "batches_in_flight": 2, "shutdown_grace_s": 5}
+            fields = {
+                "queue": queue,
+                "batch_max": 4,
+                "batch_wait_ms": 30,
+                "batches_in_flight": 2,
+                "shutdown_grace_s": 5,
+            }
             settings = WorkerSettings(**{**fields, **settings})
             self.loop = DrainLoop(redis=self.link, settings=settings, handle=self.handle, clock=SystemClock())
             self.task = asyncio.create_task(self.loop.run())
@@ -116,10 +123,3 @@ async def test_an_absent_server_is_waited_for_without_a_busy_loop(drain, caplog)
     await asyncio.sleep(0.5)
     assert not running.task.done()
     assert 1 <= caplog.text.count("Redis is away") <= 6
-
-
-def test_pauses_grow_and_are_reset():
-    pause = Pause()
-    assert [pause.next() for _ in range(7)] == [0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
-    pause.reset()
-    assert pause.next() == 0.05

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+
 from memsift_schemas import Cause
 from memsift_workers.rankers.base import RankFault, Scores, to_result
 from memsift_workers.rankers.local import LocalRanker
@@ -14,7 +15,6 @@ from memsift_workers.runtimes.base import (
     RuntimeUnavailable,
 )
 from memsift_workers.strategies.likelihood import Likelihood
-
 from tests.fakes import FakeRuntime
 from tests.samples import job
 

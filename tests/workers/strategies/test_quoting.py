@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from memsift_schemas import Turn
 from memsift_workers.strategies.quoting import conversation, quote
 from memsift_workers.strategies.templates import TEMPLATES
@@ -54,7 +55,13 @@ def test_quoted_text_is_one_line_without_brackets_that_open_a_token(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["Mara prefers window seats.", "她喜欢靠窗的座位。", "price [12] €, 5 % off", "👨‍👩‍👧 family photo", "می‌خواهم"],
+    [
+        "Mara prefers window seats.",
+        "她喜欢靠窗的座位。",
+        "price [12] €, 5 % off",
+        "👨‍👩‍👧 family photo",
+        "می‌خواهم",
+    ],
 )
 def test_ordinary_text_stays_as_it_is(text):
     assert quote(text) == text

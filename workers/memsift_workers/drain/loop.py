@@ -10,7 +10,7 @@ from typing import Any
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import Clock
-from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause
+from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause, end
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.faults import describe
 
@@ -93,9 +93,7 @@ class DrainLoop:
         _, left = await asyncio.wait(self._batches, timeout=self._settings.shutdown_grace_s)
         if left:
             log.warning("%d batches did not end in time: their callers fall back", len(left))
-            for task in left:
-                task.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
+            await end(left)
 
     async def _rest(self, seconds: float) -> None:
         try:

@@ -13,7 +13,7 @@ import orjson
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import ServerClock
-from memsift_schemas.redis_link import REDIS_FAULTS, Pause, connect, measure
+from memsift_schemas.redis_link import REDIS_FAULTS, Pause, connect, end, measure
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.events import EventStream
@@ -105,9 +105,7 @@ class DrainService:
             try:
                 await drain.run()
             finally:
-                for helper in helpers:
-                    helper.cancel()
-                await asyncio.gather(*helpers, return_exceptions=True)
+                await end(helpers)
         finally:
             log.info("drained: %s", dict(sorted(handler.tally.items())))
             for ranker in self._rankers.values():

@@ -13,7 +13,6 @@ from memsift_workers.runtimes.base import (
     Call,
     Labels,
     Likelihood,
-    RuntimeFault,
     RuntimeGarbage,
     RuntimeMisconfigured,
     RuntimeTimeout,
@@ -76,8 +75,6 @@ class SGLangRuntime:
         """
         try:
             async with asyncio.timeout(self._start_timeout):
-                while not await self._http.healthy():
-                    await asyncio.sleep(HEALTH_INTERVAL)
                 self.model = await self._served_model()
                 await self._tokenizer.probe(self.model)
                 await self._warm_up()
@@ -114,18 +111,28 @@ class SGLangRuntime:
         await self._http.close()
 
     async def _served_model(self) -> str:
-        reply = await self._http.get("/v1/models")
-        try:
-            # What has a parent is a LoRA adapter of another entry.
-            names = [str(entry["id"]) for entry in reply["data"] if entry.get("parent") is None]
-        except (KeyError, TypeError, AttributeError):
-            raise RuntimeGarbage("/v1/models gave no list of models") from None
+        """Wait for a healthy server that has a model; a router has none until a worker has registered."""
+        names: list[str] = []
+        while not names:
+            try:
+                await self._http.check_health()
+                names = await self._model_names()
+            except RuntimeUnavailable:
+                await asyncio.sleep(HEALTH_INTERVAL)
         if self.model in names:
             return self.model
         if self.model or len(names) != 1:
-            wanted = self.model or "exactly one model, or give the name of one"
+            wanted = self.model or "exactly one, or the name of the one to use"
             raise RuntimeMisconfigured(f"{self._http.base_url} serves {names}; wanted: {wanted}")
         return names[0]
+
+    async def _model_names(self) -> list[str]:
+        reply = await self._http.get("/v1/models")
+        try:
+            # What has a parent is a LoRA adapter of another entry.
+            return [str(entry["id"]) for entry in reply["data"] if entry.get("parent") is None]
+        except (KeyError, TypeError, AttributeError):
+            raise RuntimeGarbage("/v1/models gave no list of models") from None
 
     async def _warm_up(self) -> None:
         """Score two short prompts of different shape, and learn whether one request may mix them."""
@@ -168,7 +175,7 @@ class SGLangRuntime:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._request(request, prompts)) for request in requests]
-        except* RuntimeFault as faults:
+        except ExceptionGroup as faults:
             raise faults.exceptions[0] from None
         answers: dict[int, Answer] = {}
         for request, task in zip(requests, tasks, strict=True):

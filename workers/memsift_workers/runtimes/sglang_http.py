@@ -10,10 +10,17 @@ from typing import Any
 import httpx
 import orjson
 
-from memsift_workers.runtimes.base import RuntimeGarbage, RuntimeMisconfigured, RuntimeUnavailable
+from memsift_workers.runtimes.base import (
+    RuntimeFault,
+    RuntimeGarbage,
+    RuntimeMisconfigured,
+    RuntimeUnavailable,
+)
 
 MAX_CONNECTIONS = 64
 """SGLang runs 32-256 requests at once and queues the rest; more connections only move the queue there."""
+KEEPALIVE_SECONDS = 4.0
+"""SGLang closes an idle connection after 5 s; giving it up before that avoids sending into a closed one."""
 ABORTS_AT_ONCE = 8
 """Aborts go one by one per prompt and must not crowd out the next batch."""
 ABORT_SECONDS = 2.0
@@ -41,7 +48,11 @@ class SGLangHttp:
         self._client = httpx.AsyncClient(
             headers=headers,
             timeout=httpx.Timeout(None, connect=connect_timeout),
-            limits=httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS),
+            limits=httpx.Limits(
+                max_connections=MAX_CONNECTIONS,
+                max_keepalive_connections=MAX_CONNECTIONS,
+                keepalive_expiry=KEEPALIVE_SECONDS,
+            ),
             trust_env=False,
         )
         self._abort_slots = asyncio.Semaphore(ABORTS_AT_ONCE)
@@ -61,17 +72,14 @@ class SGLangHttp:
         """
         return _decode(path, await self._send("POST", path, orjson.dumps(body)))
 
-    async def healthy(self) -> bool:
+    async def check_health(self) -> None:
         """Ask `/health`, which SGLang answers after it has generated a token, so in about a second.
 
         Raises:
+            RuntimeUnavailable: the server is away or still loading.
             RuntimeMisconfigured: what listens there is no SGLang.
         """
-        try:
-            await self._send("GET", "/health", None)
-        except RuntimeUnavailable:
-            return False
-        return True
+        await self._send("GET", "/health", None)
 
     def abort(self, rids: Sequence[str]) -> None:
         """Tell the server, in the background, that nobody waits for these requests any more."""
@@ -86,12 +94,13 @@ class SGLangHttp:
 
     async def _abort(self, rids: Sequence[str]) -> None:
         try:
-            async with asyncio.timeout(ABORT_SECONDS):
-                await asyncio.gather(*(self._abort_one(rid) for rid in rids))
-        except (TimeoutError, RuntimeUnavailable, RuntimeMisconfigured):
-            # An sglang-router has no /abort_request, and a server may want an admin key for it: the
-            # connection is closed already, which SGLang looks for every 4 s.
-            return
+            async with asyncio.timeout(ABORT_SECONDS), asyncio.TaskGroup() as group:
+                for rid in rids:
+                    group.create_task(self._abort_one(rid))
+        except* (TimeoutError, RuntimeFault):
+            # An sglang-router has no /abort_request, and a server may want an admin key for it. The
+            # connection is closed already, and SGLang looks for that every 4 s.
+            pass
 
     async def _abort_one(self, rid: str) -> None:
         async with self._abort_slots:

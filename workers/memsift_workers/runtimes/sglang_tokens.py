@@ -20,7 +20,7 @@ import logging
 from array import array
 from collections import OrderedDict
 from collections.abc import Mapping
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 from memsift_workers.runtimes.base import RuntimeGarbage, RuntimeMisconfigured
@@ -28,6 +28,9 @@ from memsift_workers.runtimes.sglang_http import SGLangHttp
 
 MAX_CACHED_TOKENS = 2_000_000
 """About 20 MB with the texts: 20,000 memories of 100 tokens, or the decks of a few hundred sessions."""
+PROBES = 4
+PROBE_INTERVAL = 0.5
+"""Seconds. A router knows its worker's tokenizer a moment after the worker itself (0.1 s measured)."""
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +55,7 @@ class TokenCache:
         """Keep the ids of a new text; the longest unused texts make room for it."""
         if text in self._ids:
             return
-        self._ids[text] = array("l", ids)
+        self._ids[text] = array("i", ids)
         self._held += len(ids)
         while self._held > self._max:
             _, oldest = self._ids.popitem(last=False)
@@ -79,21 +82,25 @@ class ServerTokenizer:
             RuntimeFault: neither way works.
         """
         self._model = model
-        try:
-            plain, special = [(await self._tokenize(["a"], special=special))[0] for special in (False, True)]
-        except RuntimeMisconfigured:
-            self._by_generate = True
-            log.warning(
-                "%s cannot tokenize for %s: token ids are read from /generate, one request per new text",
-                self._http.base_url,
-                model,
-            )
-            both = await asyncio.gather(self._generate("a", ""), self._generate("b", ""))
-            self.bos = list(commonprefix(both))
-            return
-        # Some tokenizers add an end token too, so the length alone does not tell.
-        starts = (at for at in range(len(special)) if special[at : at + len(plain)] == plain)
-        self.bos = special[: next(starts, 0)]
+        for _ in range(PROBES):
+            try:
+                plain, special = [(await self._tokenize(["a"], special=add))[0] for add in (False, True)]
+            except RuntimeMisconfigured:
+                await asyncio.sleep(PROBE_INTERVAL)
+            else:
+                # Some tokenizers add an end token too, so the length alone does not tell.
+                starts = (at for at in range(len(special)) if special[at : at + len(plain)] == plain)
+                self.bos = special[: next(starts, 0)]
+                return
+        log.warning(
+            "%s cannot tokenize for %s: token ids are read from /generate, one request per new text",
+            self._http.base_url,
+            model,
+        )
+        self._by_generate = True
+        both = await asyncio.gather(self._generate("a", ""), self._generate("b", ""))
+        shared = takewhile(lambda pair: pair[0] == pair[1], zip(*both, strict=False))
+        self.bos = [first for first, _ in shared]
 
     async def encode(self, texts: Mapping[str, str]) -> dict[str, list[int]]:
         """Ids of each text, without special tokens.

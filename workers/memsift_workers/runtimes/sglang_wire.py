@@ -138,7 +138,7 @@ def _answer(item: dict[str, Any], prompt: Prompt) -> Answer:
             entries = meta["input_token_logprobs"][1:]
             if [entry[1] for entry in entries] != prompt.suffix:
                 raise RuntimeGarbage(
-                    f"{len(entries)} log-probabilities of other tokens than the {len(prompt.suffix)} asked for"
+                    f"{len(entries)} log-probabilities do not fit the {len(prompt.suffix)} tokens of a suffix"
                 )
             logprobs = tuple(_number(entry[0]) for entry in entries)
         case Labels():

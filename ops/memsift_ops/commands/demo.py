@@ -1,0 +1,68 @@
+"""`memsift demo`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+from rich.console import Console
+
+from memsift_ops import console, show
+from memsift_ops.errors import Failure
+from memsift_ops.local import Answering, temporary
+from memsift_ops.played import Played, play
+from memsift_ops.scene import NAMES, Scene, load
+from memsift_producer import Reranker
+from memsift_schemas.result import Source
+
+# A CPU answers, and its first answer reads every memory for the first time.
+DEADLINE_S = 20.0
+
+
+@click.command("demo")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--scene", type=click.Choice(NAMES), multiple=True, help="Play this one alone.")
+def command(*, as_json: bool, scene: tuple[str, ...]) -> None:
+    """Play two conversations through Redis and a real model.
+
+    Fetches the model if it is absent, starts Valkey and a worker on free ports of this machine, asks each
+    question as a chat frontend would, and stops everything at the end. Exit code 1 when a ranking did not
+    come from the model.
+    """
+    scenes = [load(name) for name in scene or NAMES]
+    out = None if as_json else console.stdout()
+    with temporary() as answering:
+        info = answering.worker
+        if out is not None:
+            out.print(f"runtime {info.runtime}, model {info.model}, strategy {info.strategy}. {show.LEGEND}")
+        played = asyncio.run(_play_all(scenes, answering, out))
+    if as_json:
+        head = {"runtime": info.runtime, "model": info.model, "strategy": info.strategy}
+        console.print_json({**head, "turns": [turn.as_json() for turn in played]})
+    _judge(played)
+
+
+async def _play_all(scenes: list[Scene], answering: Answering, out: Console | None) -> list[Played]:
+    played: list[Played] = []
+    async with Reranker.from_url(answering.redis_url, queue=answering.queue) as reranker:
+        for scene in scenes:
+            if out is not None:
+                show.print_scene(out, scene)
+            async for turn in play(scene, reranker, deadline=DEADLINE_S, waiting=console.waiting):
+                played.append(turn)
+                if out is not None:
+                    show.print_turn(out, turn)
+                answering.check()
+    return played
+
+
+def _judge(played: list[Played]) -> None:
+    fallen = [turn for turn in played if turn.reranking.source is not Source.MODEL]
+    if fallen:
+        causes = ", ".join(sorted({str(turn.reranking.cause) for turn in fallen}))
+        raise Failure(f"{len(fallen)} of {len(played)} rankings came from the prefilter ({causes})")
+    later = [turn.cached_share for turn in played if turn.turn > 1]
+    console.stderr().print(
+        f"All {len(played)} rankings came from the model. From a session's second turn on, "
+        f"{min(later):.0%} to {max(later):.0%} of the prompt tokens came from the cache."
+    )

@@ -1,0 +1,154 @@
+"""Reads evaluation sets: questions with labelled memories and a recall of candidates.
+
+A set NAME is two files of JSON lines in one folder. `NAME.memories.jsonl` has
+`{id, pool, text, created_at}` and `NAME.queries.jsonl` has
+`{id, lang, now, query, context[], pool, gold[], candidates[], similarity[]}`. Times without a zone are UTC.
+A context line is "Name: text"; the name "Assistant" is the assistant, any other the user.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from memsift_schemas.errors import InvalidInput, describe
+from memsift_schemas.memory import Memory, Turn
+
+QUERIES, MEMORIES = ".queries.jsonl", ".memories.jsonl"
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+
+
+class _MemoryRow(_Row):
+    id: str
+    text: str = Field(repr=False)
+    created_at: Moment
+
+
+class _QueryRow(_Row):
+    id: str
+    lang: str = ""
+    now: Moment
+    query: str = Field(repr=False)
+    context: tuple[str, ...] = Field(default=(), repr=False)
+    pool: str
+    gold: tuple[str, ...]
+    candidates: tuple[str, ...]
+    similarity: tuple[FiniteFloat, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One labelled question.
+
+    Attributes:
+        id: the query's id.
+        user: whose memories these are.
+        query: the question.
+        now: when it was asked.
+        turns: the conversation before it.
+        memories: what recall found, with its similarities.
+        gold: ids of what is relevant, also what recall missed; never empty.
+    """
+
+    id: str
+    user: str
+    query: str
+    now: datetime
+    turns: tuple[Turn, ...]
+    memories: tuple[Memory, ...]
+    gold: frozenset[str]
+
+
+def available(folder: Path) -> list[str]:
+    """The names of the sets in a folder."""
+    return sorted(path.name.removesuffix(QUERIES) for path in folder.glob(f"*{QUERIES}"))
+
+
+def load(folder: Path, name: str, *, limit: int | None = None, seed: int = 1) -> list[Case]:
+    """Read the labelled questions of a set.
+
+    Args:
+        folder: where the files are.
+        name: the set's name.
+        limit: take this many, after shuffling.
+        seed: of the shuffle; the same one takes the same questions.
+
+    Raises:
+        InvalidInput: a file is missing or wrong; names file and line, never a value.
+    """
+    queries_at, memories_at = folder / f"{name}{QUERIES}", folder / f"{name}{MEMORIES}"
+    if not queries_at.is_file():
+        raise InvalidInput(f"no set {name} in {folder}; there is: {', '.join(available(folder)) or 'none'}")
+    queries = [(line, row) for line, row in _rows(queries_at, _QueryRow) if row.gold]
+    if not queries:
+        raise InvalidInput(f"{queries_at.name}: no query has labelled memories, so nothing can be measured")
+    random.Random(seed).shuffle(queries)
+    texts = {row.id: row for _, row in _rows(memories_at, _MemoryRow)}
+    return [_case(row, texts, f"{queries_at.name} line {line}") for line, row in queries[:limit]]
+
+
+def _case(row: _QueryRow, texts: dict[str, _MemoryRow], place: str) -> Case:
+    if len(row.candidates) != len(row.similarity):
+        raise InvalidInput(f"{place}: similarity needs one number per candidate")
+    unknown = [candidate for candidate in row.candidates if candidate not in texts]
+    if unknown:
+        raise InvalidInput(f"{place}: {len(unknown)} candidates are not in the set's memories file")
+    try:
+        memories = tuple(
+            Memory(id=key, text=texts[key].text, created_at=texts[key].created_at, similarity=similarity)
+            for key, similarity in zip(row.candidates, row.similarity, strict=True)
+        )
+    except ValidationError as error:
+        raise InvalidInput(f"{place}: one of its memories: {describe(error)}") from None
+    return Case(
+        id=row.id,
+        user=row.pool,
+        query=row.query,
+        now=row.now,
+        turns=tuple(_turn(line) for line in row.context),
+        memories=memories,
+        gold=frozenset(row.gold),
+    )
+
+
+def _turn(line: str) -> Turn:
+    name, colon, text = line.partition(": ")
+    if not colon:
+        return Turn(role="user", text=line)
+    return Turn(role="assistant" if name == "Assistant" else "user", text=text)
+
+
+R = TypeVar("R", bound=_Row)
+
+
+def _rows(path: Path, kind: type[R]) -> list[tuple[int, R]]:
+    """Every row with its line number, from 1."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path.name}: is not UTF-8") from None
+    return [(number, _row(line, kind, path, number)) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _row(line: str, kind: type[R], path: Path, number: int) -> R:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as error:
+        raise InvalidInput(f"{path.name} line {number}: {describe(error)}") from None

@@ -1,0 +1,76 @@
+"""Where a command's questions are answered: a running stack, or a temporary one on free ports."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from memsift_ops import console, services
+from memsift_ops.services import WorkerInfo
+from memsift_ops.stack import Stack
+from memsift_ops.weights import ensure_model
+from memsift_schemas import settings
+from memsift_schemas.settings import ProducerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """A queue with a ready worker.
+
+    Attributes:
+        redis_url: may hold a password.
+        queue: the Redis list.
+        worker: what the worker says of itself.
+        stack: ours, when it is a temporary one.
+    """
+
+    redis_url: str = field(repr=False)
+    queue: str
+    worker: WorkerInfo
+    stack: Stack | None = None
+
+    def check(self) -> None:
+        """Make sure that a temporary stack still runs.
+
+        Raises:
+            Failure: one of its processes has ended.
+        """
+        if self.stack is not None:
+            self.stack.check()
+
+
+@contextlib.contextmanager
+def temporary() -> Iterator[Answering]:
+    """Start Valkey and a worker with a warm model; they are stopped on leaving.
+
+    Raises:
+        Failure: a process did not start, or the model cannot be had.
+        SettingsError: a setting is wrong.
+    """
+    queue = settings.load(ProducerSettings).queue
+    ensure_model()
+    with Stack(queue) as stack:
+        with console.waiting("starting Valkey"):
+            stack.start_valkey()
+        with console.waiting("starting a worker, loading and warming its model"):
+            worker = stack.start_worker()
+        yield Answering(stack.redis_url, queue, worker, stack)
+
+
+@contextlib.contextmanager
+def running_or_temporary() -> Iterator[Answering]:
+    """The stack at `MEMSIFT_REDIS_URL` if it has a ready worker, else a temporary one.
+
+    Raises:
+        Failure: see `temporary`.
+        SettingsError: a setting is wrong.
+    """
+    wanted = settings.load(ProducerSettings)
+    workers = services.ready_workers(wanted.redis_url, wanted.queue)
+    if workers:
+        yield Answering(wanted.redis_url, wanted.queue, workers[0])
+        return
+    console.stderr().print("No ready worker at MEMSIFT_REDIS_URL: starting a temporary stack.")
+    with temporary() as answering:
+        yield answering

@@ -1,0 +1,112 @@
+"""The command lines of what memsift runs, and how to tell from outside that each is ready."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import urllib.error
+import urllib.request
+from typing import Any
+
+import redis
+from pydantic import BaseModel, ConfigDict, ValidationError
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from memsift_schemas.errors import SettingsError
+
+APP = "memsift_workers.app"
+FLOWER_PORT = 5555
+# A server on this machine or next to it answers in milliseconds.
+ANSWER_S = 1.0
+
+
+class WorkerInfo(BaseModel):
+    """What a ready worker says of itself, under the Redis key `<queue>:worker:<hostname>`."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    runtime: str
+    model: str
+    strategy: str
+    ranker: str
+
+
+def worker_command(name: str, loglevel: str) -> list[str]:
+    """A worker's command line.
+
+    Args:
+        name: the worker's name before the `@` and the host's name.
+        loglevel: DEBUG to CRITICAL.
+    """
+    # Workers have nothing to tell each other: the queue is all that they share.
+    quiet = ("--without-mingle", "--without-gossip")
+    celery = (sys.executable, "-m", "celery", "-A", APP)
+    return [*celery, "worker", "-P", "solo", *quiet, "-l", loglevel, "-n", f"{name}@%h"]
+
+
+def flower_command(port: int) -> list[str]:
+    """Flower's command line. No `--broker-api`: with a `redis://` address there it aborts."""
+    celery = (sys.executable, "-m", "celery", "-A", APP)
+    return [*celery, "flower", "--address=127.0.0.1", f"--port={port}"]
+
+
+def server_answers(url: str) -> bool:
+    """Whether a Redis or Valkey server answers a PING there.
+
+    Raises:
+        SettingsError: the URL cannot be read.
+    """
+    try:
+        with _client(url) as client:
+            return bool(client.ping())
+    except (RedisError, OSError):
+        return False
+
+
+def ready_workers(url: str, queue: str) -> list[WorkerInfo]:
+    """The workers of this queue that are ready; none when the server does not answer.
+
+    Raises:
+        SettingsError: the URL cannot be read.
+    """
+    with contextlib.suppress(RedisError, OSError), _client(url) as client:
+        keys = list(client.scan_iter(match=f"{_literal(queue)}:worker:*", count=1000))
+        found = client.mget(keys) if keys else []
+        return [info for raw in found if (info := _info(raw)) is not None]
+    return []
+
+
+def flower_answers(port: int) -> bool:
+    """Whether Flower serves its health check on this loopback port."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthcheck", timeout=ANSWER_S) as answer:
+            return bool(answer.status == 200)  # noqa: PLR2004
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _info(raw: Any) -> WorkerInfo | None:
+    # The key may have expired since the scan, and an older release may have written less.
+    if raw is None:
+        return None
+    try:
+        return WorkerInfo.model_validate_json(raw)
+    except ValidationError:
+        return None
+
+
+def _literal(text: str) -> str:
+    """The text as a Redis glob that matches nothing else."""
+    return "".join(f"\\{char}" if char in "*?[]\\" else char for char in text)
+
+
+def _client(url: str) -> redis.Redis:
+    try:
+        return redis.Redis.from_url(
+            url, socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S, retry=Retry(NoBackoff(), 0)
+        )
+    except ValueError:
+        # The URL may hold a password, so it is not repeated here.
+        raise SettingsError("MEMSIFT_REDIS_URL: must be redis://, rediss:// or unix://") from None

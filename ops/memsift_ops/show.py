@@ -1,0 +1,121 @@
+"""Prints what `memsift demo` has played: tables on a terminal, plain lines where the output is piped."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from memsift_ops.played import Played
+from memsift_ops.scene import Scene
+from memsift_schemas.job import RerankJob
+from memsift_schemas.memory import Memory
+from memsift_schemas.result import RerankResult
+
+EXPECTED = "✓"
+LEGEND = f"{EXPECTED} marks what the scene's author expects in the prompt."
+INSTEAD = "the prefilter alone would have chosen instead"
+
+
+def print_scene(console: Console, scene: Scene) -> None:
+    """Title and story."""
+    console.print()
+    console.rule(f"[bold]{escape(scene.title)}") if console.is_terminal else console.print(scene.title)
+    for paragraph in scene.story:
+        console.print(escape(paragraph), soft_wrap=not console.is_terminal)
+
+
+def print_turn(console: Console, played: Played) -> None:
+    """The question, what was chosen, what the prefilter would have chosen, and what it took."""
+    question = played.question
+    console.print()
+    title = f"Turn {played.turn}  {question.now:%H:%M}  {question.query}"
+    console.print(f"[bold cyan]{escape(title)}", soft_wrap=not console.is_terminal)
+    if console.is_terminal:
+        console.print(_table(played))
+    else:
+        _print_plain(console, played)
+    for line in describe(played.reranking.result):
+        console.print(f"  [dim]{escape(line)}", soft_wrap=not console.is_terminal)
+
+
+def print_ranking(console: Console, job: RerankJob, result: RerankResult) -> None:
+    """The ranking of a file's memories, with a line below what goes into the prompt."""
+    memories = {memory.id: memory for memory in job.candidates}
+    if console.is_terminal:
+        table = Table(expand=True, pad_edge=False, header_style="dim")
+        for name in ("place", "score"):
+            table.add_column(name, justify="right", width=7)
+        table.add_column("memory", ratio=1)
+        for place, ranked in enumerate(result.ranking, start=1):
+            table.add_row(
+                str(place),
+                f"{ranked.score:.3f}",
+                escape(_dated(memories[ranked.id])),
+                style="" if place <= job.top_k else "dim",
+                end_section=place == job.top_k,
+            )
+        console.print(table)
+    else:
+        for place, ranked in enumerate(result.ranking, start=1):
+            line = f"{place}. {ranked.id} {ranked.score:.3f} {_dated(memories[ranked.id])}"
+            console.print(escape(line), soft_wrap=True)
+    for line in describe(result):
+        console.print(escape(line), soft_wrap=not console.is_terminal)
+
+
+def describe(result: RerankResult) -> list[str]:
+    """Two lines without any text of the user's: where the ranking came from, and what it cost."""
+    by_whom = " ".join(filter(None, (result.ranker, result.model)))
+    source = f"source: {result.source}" + (f" ({by_whom})" if by_whom else "")
+    cause = f", because: {result.cause}" if result.cause else ""
+    steps = ", ".join(f"{step} {ms:,.1f}" for step, ms in result.timings_ms.items())
+    share = result.cached_tokens / max(result.prompt_tokens, 1)
+    tokens = f"{result.prompt_tokens:,} prompt tokens, {result.cached_tokens:,} from the cache ({share:.0%})"
+    return [f"{source}{cause}; {tokens}", f"milliseconds: {steps}"]
+
+
+def _table(played: Played) -> Table:
+    table = Table(expand=True, pad_edge=False, header_style="dim")
+    table.add_column("final", justify="right", width=5)
+    table.add_column("prefilter", justify="right", width=9)
+    table.add_column("into the prompt", ratio=1)
+    places = played.places()
+
+    def row(memory: Memory, style: str) -> None:
+        final, before = places[memory.id]
+        table.add_row(str(final), str(before), escape(_line(memory, played)), style=style)
+
+    for memory in played.chosen():
+        row(memory, "")
+    passed_over = played.passed_over()
+    if passed_over:
+        table.add_section()
+        table.add_row("", "", INSTEAD, style="dim italic")
+    for memory in passed_over:
+        row(memory, "dim")
+    return table
+
+
+def _print_plain(console: Console, played: Played) -> None:
+    places = played.places()
+
+    def line(memory: Memory) -> str:
+        final, before = places[memory.id]
+        return f"    {final}. (prefilter {before}) {_line(memory, played)}"
+
+    lines = ["  into the prompt:", *map(line, played.chosen())]
+    passed_over = played.passed_over()
+    if passed_over:
+        lines += [f"  {INSTEAD}:", *map(line, passed_over)]
+    for text in lines:
+        console.print(escape(text), soft_wrap=True)
+
+
+def _line(memory: Memory, played: Played) -> str:
+    mark = f"{EXPECTED} " if memory.id in played.question.relevant else ""
+    return f"{mark}{_dated(memory)}"
+
+
+def _dated(memory: Memory) -> str:
+    return f"[{memory.created_at:%Y-%m-%d}] {memory.text}"
