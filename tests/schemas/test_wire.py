@@ -176,7 +176,7 @@ def stock_message(task_id, kwargs, **headers):
                 st.sampled_from(["headers", "body", "properties", "id", "task", "expires"]), inner, max_size=4
             )
         ),
-    ).map(lambda data: orjson.dumps(data))
+    ).map(orjson.dumps)
 )
 def test_whatever_is_on_the_list_is_read_or_refused(raw):
     try:

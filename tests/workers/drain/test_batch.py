@@ -127,7 +127,7 @@ async def test_a_ranker_that_raises_or_forgets_answers_with_a_refusal_and_logs_n
 
 
 async def test_an_answer_that_comes_too_late_is_dropped(run, make, clock):
-    whole, raw = make()
+    _, raw = make()
 
     class Slow(LocalRanker):
         async def rank(self, jobs, *, timeout):
