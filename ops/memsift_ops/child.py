@@ -45,7 +45,7 @@ class Child:
         name: shown to people.
         argv: the program and its arguments.
         environment: its whole environment.
-        sink: is given each line of output; the last ones are kept in any case.
+        sink: is given each line of output, in a thread of its own; the last lines are kept in any case.
         patience_s: how long it may take to end after SIGTERM.
     """
 
@@ -55,7 +55,7 @@ class Child:
         argv: Sequence[str],
         *,
         environment: Mapping[str, str],
-        sink: LineSink | None = None,
+        sink: LineSink = lambda _name, _line: None,
         patience_s: float = 5.0,
     ) -> None:
         self.name = name
@@ -119,5 +119,6 @@ class Child:
             for raw in output:
                 line = raw.decode("utf-8", "replace").rstrip()
                 self._lines.append(line)
-                if self._sink is not None:
+                # Where the output went is gone (`| head`): read on, or the child blocks on a full pipe.
+                with contextlib.suppress(OSError):
                     self._sink(self.name, line)

@@ -7,8 +7,6 @@ asked for); 2 wrong input, option or setting; 130 ended by Ctrl-C; 143 ended by 
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +18,7 @@ from memsift_schemas.errors import InvalidInput, SettingsError
 
 # Command -> its one line of help, kept here so that `memsift --help` imports no command.
 COMMANDS = {
+    "bench": "Measure memsift on this machine.",
     "demo": "Play two conversations through Redis and a real model.",
     "model": "Fetch and list model weights.",
     "rank": "Rank the memories of a file, or measure on a data set.",
@@ -84,10 +83,6 @@ def run(arguments: Sequence[str]) -> int:
             return error.exit_code
         except (click.Abort, KeyboardInterrupt):
             return came.exit_code
-        except BrokenPipeError:
-            # The reader (such as `head`) has gone: what Python would still flush has nowhere to go.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
     return value if isinstance(value, int) else 0
 
 

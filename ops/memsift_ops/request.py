@@ -7,7 +7,7 @@ get the answer that our own limits define for them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -85,8 +85,8 @@ def read(raw: bytes) -> RerankJob:
     try:
         job = RerankJob.model_validate(_as_job(data))
     except ValidationError as error:
-        found = (_fault(detail) for detail in error.errors(include_url=False, include_input=False))
-        faults += [fault for fault in found if fault.problem != "candidate ids must be unique"]
+        details = error.errors(include_url=False, include_input=False)
+        faults += [_fault(detail) for detail in details if not _said_better(detail, details)]
         raise BadRequest(sorted(faults, key=_order)) from None
     return job
 
@@ -129,6 +129,14 @@ def _repeated_ids(memories: Any) -> Iterator[Fault]:
         if first.setdefault(key, index) != index:
             problem = f"the same id as memories.{first[key]}"
             yield Fault(f"memories.{index}.id", problem, "give every memory an id of its own")
+
+
+def _said_better(detail: Any, details: Sequence[Any]) -> bool:
+    """Whether another fault says it: repeated ids, or a list that is empty only of right memories."""
+    if detail["loc"] != ("candidates",):
+        return False
+    of_memories = any(other["loc"][:1] == ("candidates",) and len(other["loc"]) > 1 for other in details)
+    return detail["type"] == "value_error" or (detail["type"] == "too_short" and of_memories)
 
 
 def _fault(detail: Any) -> Fault:

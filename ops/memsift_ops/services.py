@@ -31,6 +31,7 @@ class WorkerInfo(BaseModel):
     model: str
     strategy: str
     ranker: str
+    pid: int
 
 
 def worker_command(name: str, loglevel: str) -> list[str]:

@@ -36,7 +36,7 @@ class Stack:
         sink: is given each line that a child prints.
     """
 
-    def __init__(self, queue: str, *, sink: LineSink | None = None) -> None:
+    def __init__(self, queue: str, *, sink: LineSink = lambda _name, _line: None) -> None:
         self.queue = queue
         self.redis_url = ""
         self._sink = sink

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memsift_schemas.errors import SettingsError
@@ -25,6 +25,14 @@ class Settings(BaseSettings):
         "redis://127.0.0.1:6379/0", description="The Redis or Valkey server (7.0 or newer)."
     )
     queue: str = Field("memsift.rerank", min_length=1, description="The Redis list that jobs wait in.")
+
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis_scheme(cls, value: str) -> str:
+        if not value.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("must start with redis://, rediss:// or unix://")
+        return value
 
 
 class ProducerSettings(Settings):

@@ -1,6 +1,6 @@
 """The wire format: versioned JSON that ignores unknown fields and refuses unknown versions.
 
-A job travels as `{"v": 1, ...job}`, a reply as `{"v": 1, "result": {...}}` or `{"v": 1, "refusal": {...}}`.
+A job travels as `{"v": 1, ...job}` (without a version it is taken to be of the first), a reply as `{"v": 1, "result": {...}}` or `{"v": 1, "refusal": {...}}`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def decode_reply(raw: bytes) -> RerankResult | Refusal:
 def _check_version(data: Any) -> None:
     if not isinstance(data, dict):
         raise InvalidInput("the payload must be a JSON object")
-    version = data.get("v")
+    version = data.get("v", WIRE_VERSION)
     if version != WIRE_VERSION:
         shown = version if isinstance(version, int) else type(version).__name__
         raise UnknownVersion(f"wire version {shown} is not supported, this release reads {WIRE_VERSION}")

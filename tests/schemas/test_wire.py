@@ -118,6 +118,12 @@ def test_an_unknown_version_is_refused_as_such(version):
         wire.load_job({**wire.dump_job(job()), "v": version})
 
 
+def test_without_a_version_the_first_is_meant():
+    data = wire.dump_job(job())
+    del data["v"]
+    assert wire.load_job(data).id == data["id"]
+
+
 @pytest.mark.parametrize("data", [None, [], "text", 3])
 def test_what_is_no_object_is_refused(data):
     with pytest.raises(InvalidInput):

@@ -1,7 +1,7 @@
 """The server's own virtual environment, made once and kept in the user's cache folder.
 
-It is apart from the tests' environment because SGLang pins some sixty packages exactly. 1.2 GB; about 50 s on
-two cores with packages from a near index.
+It is apart from the tests' environment because SGLang pins some sixty packages exactly. With
+the weights 1.5 GB; 80 s on two busy cores with packages from a near index.
 
 torch comes first and with its dependencies, from wherever pip is set up to look (`PIP_INDEX_URL`,
 `PIP_EXTRA_INDEX_URL`, `PIP_FIND_LINKS`). A CPU build is enough. On Linux the default index has the CUDA
@@ -28,7 +28,7 @@ REQUIREMENTS = HERE / "requirements.txt"
 WEIGHTS = HERE / "weights.txt"
 TORCH = "torch==2.13.0"
 # Compiling all of it to bytecode doubles the time; what is imported is compiled at the first start.
-PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")
+PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "-qq")
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Environment:
             "PYTHONUNBUFFERED": "1",
             "SGLANG_USE_CPU_ENGINE": "1",
             "HF_HUB_OFFLINE": "1",
+            "TQDM_DISABLE": "1",
             # More threads than one wait for each other when the cores are shared with the tests.
             "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
         }
@@ -106,7 +107,7 @@ def _home() -> Path:
 
 
 def _install(environment: Environment) -> None:
-    say(f"installing SGLang for the CPU into {environment.home} (once, 1.2 GB)")
+    say(f"installing SGLang for the CPU into {environment.home} (once, 1.5 GB)")
     python = environment.python
     run_step("virtual environment", sys.executable, "-m", "venv", environment.home / "venv")
     run_step(TORCH, python, *PIP, "install", "--no-compile", TORCH)

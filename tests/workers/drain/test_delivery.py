@@ -67,7 +67,6 @@ def test_what_is_no_message_of_ours_is_poison(change, why):
         ({"v": 2}, Cause.UNKNOWN_VERSION),
         ({"query": " "}, Cause.INVALID_JOB),
         ({"candidates": "none"}, Cause.INVALID_JOB),
-        ({"id": "another"}, Cause.INVALID_JOB),
         # A job must not make the worker write just anywhere.
         ({"reply_to": "somebody:elses:key"}, Cause.INVALID_JOB),
     ],
@@ -77,6 +76,15 @@ def test_a_bad_job_is_refused_and_its_sender_known(fields, cause):
     delivery = receive(in_job(whole, **fields), queue=QUEUE, now=BEFORE)
     assert delivery.refused is cause
     assert delivery.reply_to == (None if "reply_to" in fields else REPLY)
+
+
+def test_a_plain_client_need_not_repeat_what_the_message_says():
+    whole = job()
+    bare = {"query": whole.query, "candidates": wire.dump_job(whole)["candidates"]}
+    expires = NOW.timestamp() + 10
+    delivery = receive(message.build(whole, orjson.dumps(bare), QUEUE), queue=QUEUE, now=BEFORE)
+    assert (delivery.job.id, delivery.job.deadline) == (whole.id, expires)
+    assert delivery.job.now == NOW
 
 
 @given(st.binary(max_size=300))

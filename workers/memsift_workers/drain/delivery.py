@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from memsift_schemas import message, wire
@@ -13,6 +14,8 @@ from memsift_schemas.result import Cause
 
 # A stock Celery client escapes Chinese (6 bytes for 3) and wraps the body in base64 (4 for 3).
 MAX_MESSAGE_BYTES = MAX_JOB_BYTES * 3
+# The deadline of a job that comes with neither a deadline nor an expiry; nobody waits longer for a prompt.
+PATIENCE_S = 60.0
 
 
 class Poison(Exception):
@@ -63,14 +66,25 @@ def receive(raw: bytes, *, queue: str, now: float) -> Delivery:
         raise Poison("foreign_task")
     reply_to = _reply_list(envelope.job, queue)
     try:
-        job = wire.load_job(envelope.job)
+        job = wire.load_job(_complete(envelope, now))
     except InvalidInput as error:
         cause = Cause.UNKNOWN_VERSION if isinstance(error, UnknownVersion) else Cause.INVALID_JOB
         return Delivery(envelope, None, cause, reply_to, str(error))
-    if job.id != envelope.id or job.reply_to != reply_to:
-        return Delivery(envelope, None, Cause.INVALID_JOB, reply_to, "id or reply_to is not what it must be")
+    if job.reply_to != reply_to:
+        return Delivery(envelope, None, Cause.INVALID_JOB, None, "reply_to: must be a reply list of this queue")
     expired = now >= min(job.deadline, envelope.expires or job.deadline)
     return Delivery(envelope, job, Cause.EXPIRED if expired else None, reply_to)
+
+
+def _complete(envelope: Envelope, now: float) -> Any:
+    """A plain Celery client need not repeat in the job what its message says already."""
+    if not isinstance(envelope.job, dict):
+        return envelope.job
+    defaults = {
+        "now": datetime.fromtimestamp(now, UTC).isoformat(),
+        "deadline": envelope.expires or now + PATIENCE_S,
+    }
+    return {**defaults, **envelope.job, "id": envelope.id}
 
 
 def _reply_list(job: Any, queue: str) -> str | None:

@@ -76,7 +76,5 @@ class EventStream:
             self._failing = False
         except Exception as error:  # noqa: BLE001  # kombu raises the transport's own errors
             if not self._failing:
-                log.warning(
-                    "no task events (%s): monitors show less, jobs go on", type(error).__name__
-                )
+                log.warning("no task events (%s): monitors show less, jobs go on", type(error).__name__)
             self._failing = True

@@ -29,7 +29,11 @@ def quote(text: str) -> str:
     """One line of data: no control tokens of any common template, no line breaks, nothing invisible."""
     visible = text if text.isascii() else _INVISIBLE.sub("", text)
     data = visible.replace("<", "‹").replace(">", "›")
-    return " ".join((_SQUARE.sub(r"(\1)", data) if "[" in data else data).split())
+    if "[" in data:
+        data = _SQUARE.sub(r"(\1)", data)
+    if data.isprintable() and "  " not in data:
+        return data.strip()  # what the next line would give, in a third of the time
+    return " ".join(data.split())
 
 
 def conversation(turns: tuple[Turn, ...], activity: tuple[str, ...], *, last: int) -> str:

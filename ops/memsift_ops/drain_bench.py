@@ -1,0 +1,143 @@
+"""How many jobs a second one worker process drains, by its CPU time: everything but the model."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psutil
+from redis.asyncio import Redis
+
+from memsift_schemas import message, wire
+from memsift_schemas.job import RerankJob
+from memsift_schemas.memory import Kind, Memory
+from memsift_schemas.result import RerankResult
+
+# A production job: 20 memories of about 500 characters are 11 KB and more.
+MEMORIES = 20
+SENTENCE = "On day {day} they talked about plan number {plan} and what it would take to get there in time. "
+SENTENCES = 5
+# Nobody waits this long; a job that is not answered by then is lost.
+ANSWER_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One burst of jobs.
+
+    Attributes:
+        jobs: how many were pushed at once.
+        answered: how many rankings came back, each job counted once.
+        seconds: from the push to the last reply.
+        worker_cpu_us: CPU time of the worker process per job, microseconds, user and system.
+        jobs_per_cpu_s: jobs per second of that CPU time.
+        furthest_out_of_order: the largest distance between a job's place in the queue and its reply's.
+        job_bytes: size of one message.
+    """
+
+    jobs: int
+    answered: int
+    seconds: float
+    worker_cpu_us: float
+    jobs_per_cpu_s: float
+    furthest_out_of_order: int
+    job_bytes: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+async def measure(
+    url: str, queue: str, worker_pid: int, *, jobs: int, rounds: int, progress: Callable[[], None]
+) -> list[Round]:
+    """Push bursts of jobs at a worker that is ready and count what comes back.
+
+    Args:
+        url: the Redis server.
+        queue: the drained list.
+        worker_pid: whose CPU time counts.
+        jobs: per burst, all pushed in one command.
+        rounds: how many bursts; one more goes first and is not counted.
+        progress: called after each burst.
+    """
+    redis = Redis.from_url(url)
+    worker = psutil.Process(worker_pid)
+    found = []
+    try:
+        for _ in range(rounds + 1):
+            found.append(await _burst(redis, queue, worker, jobs))
+            progress()
+    finally:
+        await redis.aclose()
+    return found[1:]
+
+
+async def _burst(redis: Redis, queue: str, worker: psutil.Process, jobs: int) -> Round:
+    replies = f"{queue}:reply:{uuid.uuid4().hex}"
+    now = datetime.now(UTC)
+    ids, messages = [], []
+    for _ in range(jobs):
+        job = _job(now, replies)
+        ids.append(job.id)
+        messages.append(message.build(job, wire.encode_job(job), queue))
+    loop = asyncio.get_running_loop()
+    cpu, started = _cpu(worker), loop.time()
+    await redis.lpush(queue, *messages)
+    answered = await _collect(redis, replies, jobs, started + ANSWER_WITHIN_S)
+    seconds = loop.time() - started
+    await asyncio.sleep(0.3)  # the last events are still being sent, and count
+    per_job = (_cpu(worker) - cpu) / jobs
+    place = {one: at for at, one in enumerate(ids)}
+    return Round(
+        jobs=jobs,
+        answered=len(set(answered) & set(ids)),
+        seconds=seconds,
+        worker_cpu_us=per_job * 1e6,
+        jobs_per_cpu_s=1 / per_job,
+        furthest_out_of_order=max((abs(place[one] - at) for at, one in enumerate(answered)), default=0),
+        job_bytes=len(messages[0]),
+    )
+
+
+async def _collect(redis: Redis, replies: str, jobs: int, give_up_at: float) -> list[str]:
+    answered: list[str] = []
+    while len(answered) < jobs and asyncio.get_running_loop().time() < give_up_at:
+        popped: Any = await redis.blmpop(1, 1, replies, direction="LEFT", count=256)
+        for raw in popped[1] if popped else ():
+            reply = wire.decode_reply(raw)
+            if isinstance(reply, RerankResult):
+                answered.append(reply.job_id)
+    return answered
+
+
+def _cpu(worker: psutil.Process) -> float:
+    times = worker.cpu_times()
+    return float(times.user + times.system)
+
+
+def _job(now: datetime, replies: str) -> RerankJob:
+    memories = tuple(
+        Memory(
+            id=f"m{at}",
+            text="".join(SENTENCE.format(day=at, plan=at * 7 + line) for line in range(SENTENCES)).strip(),
+            created_at=now - timedelta(days=at),
+            kind=Kind.FACT,
+            similarity=0.9 - at / 100,
+        )
+        for at in range(MEMORIES)
+    )
+    return RerankJob(
+        id=uuid.uuid4().hex,
+        query="What did they say about the plan?",
+        now=now,
+        candidates=memories,
+        prior=tuple(1 - at / MEMORIES for at in range(MEMORIES)),
+        deadline=now.timestamp() + ANSWER_WITHIN_S,
+        sent_at=now.timestamp(),
+        reply_to=replies,
+    )

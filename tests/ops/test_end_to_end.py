@@ -1,0 +1,314 @@
+"""The commands as a person runs them, with real processes; without a model where none is needed."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import redis
+
+from memsift_ops import services, valkey
+from memsift_ops.stack import Stack
+from tests.ops.processes import gone, linux_only, marked, until
+
+PROCFILE = Path(__file__).parents[2] / "Procfile"
+MEMSIFT = (sys.executable, "-m", "memsift_ops")
+MEMORIES = [
+    {"id": f"m{at}", "text": f"Mara wrote down thing number {at}.", "created_at": "2026-03-02T09:30:00+08:00"}
+    for at in range(8)
+]
+ASK = {"query": "What is thing number 3?", "memories": MEMORIES, "top_k": 2}
+
+
+def memsift(*arguments, **environment):
+    command = (*MEMSIFT, *map(str, arguments))
+    return subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=110, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def scripted():
+    """A running stack whose worker has no model; the environment that finds it."""
+    with pytest.MonkeyPatch.context() as patched, Stack("q:end-to-end") as running:
+        patched.setenv("MEMSIFT_RUNTIME", "scripted")
+        url = running.start_valkey()
+        running.start_worker()
+        yield {"MEMSIFT_REDIS_URL": url, "MEMSIFT_QUEUE": running.queue, "MEMSIFT_RUNTIME": "scripted"}
+
+
+@pytest.fixture
+def question(tmp_path):
+    def question(**changes):
+        path = tmp_path / "question.json"
+        path.write_text(json.dumps({**ASK, **changes}))
+        return path
+
+    return question
+
+
+@pytest.mark.stack
+def test_rank_prints_a_result_of_the_running_stack(scripted, question):
+    ended = memsift("rank", question(), "--json", **scripted)
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout)
+    ranked = [place["id"] for place in result["ranking"]] + result["pruned"]
+    assert sorted(ranked) == sorted(memory["id"] for memory in MEMORIES)
+    assert (result["source"], result["cause"]) == ("model", None)
+    assert "temporary" not in ended.stderr
+
+
+@pytest.mark.stack
+def test_rank_for_people(scripted, question):
+    ended = memsift("rank", question(), **scripted)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert re.match(r"1\. m\d -?\d+\.\d{3} \[2026-03-02\] Mara wrote", lines[0])
+    assert lines[-2].startswith("source: model (local")
+
+
+@pytest.mark.stack
+def test_rank_tells_when_the_job_is_too_large(scripted, question):
+    turns = [{"role": "user", "text": "字" * 2000}] * 50
+    ended = memsift("rank", question(turns=turns), "--json", **scripted)
+    assert ended.returncode == 2
+    (fault,) = json.loads(ended.stdout)["error"]["faults"]
+    assert "over the limit of 262144" in fault["problem"]
+    assert "字" not in ended.stderr
+
+
+@pytest.mark.stack
+def test_rank_says_when_the_prefilter_had_to_answer(scripted, question):
+    ended = memsift("rank", question(), "--json", "--deadline", "0.001", **scripted)
+    assert ended.returncode == 0
+    assert json.loads(ended.stdout)["source"] == "prefilter"
+    # Whether the job was even sent in that millisecond, the machine decides.
+    assert re.search(r"The prefilter answered, because: (deadline|redis_unavailable)\n$", ended.stderr)
+
+
+@pytest.mark.stack
+def test_rank_data_compares_side_by_side(scripted, tmp_path):
+    memories = [{**memory, "pool": "p", "created_at": "2026-03-02T09:30:00"} for memory in MEMORIES]
+    ids = [memory["id"] for memory in MEMORIES]
+    query = {
+        "lang": "en",
+        "now": "2026-03-04T00:00:00",
+        "query": "What is thing number 3?",
+        "context": [],
+        "pool": "p",
+        "gold": ["m3"],
+        "candidates": ids,
+        "similarity": [0.8] * len(ids),
+    }
+    queries = [{**query, "id": f"q{at}"} for at in range(6)]
+    for name, rows in (("queries", queries), ("memories", memories)):
+        (tmp_path / f"small.{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+    ended = memsift("rank", "--data", tmp_path, "--set", "small", "--limit", "5", "--json", **scripted)
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    (found,) = told["sets"]
+    assert (told["runtime"], found["name"], found["queries"], found["by_model"]) == (
+        "scripted",
+        "small",
+        5,
+        5,
+    )
+    assert set(found["model"]) == set(found["prefilter"]) == {"hit@3", "MRR", "R@5", "P@1"}
+    assert found["prefilter"]["MRR"] == 1.0
+
+    for_people = memsift("rank", "--data", tmp_path, "--set", "small", **scripted)
+    assert for_people.returncode == 0, for_people.stderr
+    assert "small: MRR " in for_people.stdout
+    assert "6 of 6 answered by the model" in for_people.stdout
+
+
+@pytest.mark.stack
+@linux_only
+def test_rank_starts_a_stack_of_its_own_where_none_runs(question):
+    environment, mark = marked()
+    nobody = valkey.url(valkey.free_port())
+    environment |= {"MEMSIFT_RUNTIME": "scripted", "MEMSIFT_REDIS_URL": nobody}
+    ended = memsift("rank", question(), "--json", **environment)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["source"] == "model"
+    assert "No ready worker at MEMSIFT_REDIS_URL: starting a temporary stack." in ended.stderr
+    assert gone(mark)
+
+
+@pytest.mark.stack
+@linux_only
+def test_the_demo_plays_on_a_worker_without_a_model_too():
+    environment, mark = marked()
+    ended = memsift("demo", "--scene", "zh", **environment, MEMSIFT_RUNTIME="scripted")
+    assert ended.returncode == 0, ended.stderr
+    assert "Turn 4  07:31  我今天晚上不在家" in ended.stdout
+    assert "All 4 rankings came from the model." in ended.stderr
+    assert gone(mark)
+
+
+@pytest.mark.stack
+@linux_only
+def test_the_demo_fails_when_a_ranking_is_not_the_models():
+    environment, mark = marked()
+    environment |= {
+        "MEMSIFT_RUNTIME": "scripted",
+        "MEMSIFT_SCRIPTED_MS": "5000",
+        "MEMSIFT_RANK_TIMEOUT_MS": "50",
+    }
+    ended = memsift("demo", "--json", "--scene", "en", **environment)
+    assert ended.returncode == 1
+    told = json.loads(ended.stdout)
+    assert {turn["source"] for turn in told["turns"]} == {"prefilter"}
+    assert {turn["cause"] for turn in told["turns"]} == {"runtime_timeout"}
+    assert ended.stderr.endswith("memsift: 4 of 4 rankings came from the prefilter (runtime_timeout)\n")
+    assert gone(mark)
+
+
+@pytest.mark.stack
+@linux_only
+def test_the_demo_stops_everything_when_it_is_interrupted():
+    environment, mark = marked()
+    environment |= {"MEMSIFT_RUNTIME": "scripted", "MEMSIFT_SCRIPTED_MS": "60000"}
+    running = subprocess.Popen(
+        (*MEMSIFT, "demo"), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    for line in running.stderr:
+        if b"waiting for answer" in line:
+            break
+    running.send_signal(signal.SIGTERM)
+    _, complaint = running.communicate(timeout=60)
+    assert (running.returncode, complaint.strip()) == (143, b"")
+    assert gone(mark)
+
+
+class Up:
+    """`memsift up` with a worker that needs no model."""
+
+    def __init__(self, *arguments):
+        environment, self.mark = marked()
+        self.port = valkey.free_port()
+        command = (*MEMSIFT, "up", "--port", str(self.port), *arguments)
+        self.process = subprocess.Popen(
+            command,
+            env={**environment, "MEMSIFT_RUNTIME": "scripted"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.printed = []
+
+    def until_printed(self, words):
+        for line in self.process.stdout:
+            self.printed.append(line)
+            if words in line:
+                return line
+        raise AssertionError(f"ended without: {words}\n{''.join(self.printed)}{self.process.stderr.read()}")
+
+    def end(self):
+        out, err = self.process.communicate(timeout=60)
+        self.printed.append(out)
+        return self.process.returncode, err
+
+
+@pytest.fixture
+def up():
+    started = []
+
+    def up(*arguments):
+        started.append(Up(*arguments))
+        return started[-1]
+
+    yield up
+    for one in started:
+        one.process.kill()
+        one.process.communicate()
+
+
+@pytest.mark.stack
+@linux_only
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_up_ends_as_a_whole_with_one_signal(up, number):
+    one = up("--no-flower")
+    one.until_printed("clients: export MEMSIFT_REDIS_URL=")
+    assert services.ready_workers(valkey.url(one.port), "memsift.rerank")[0].runtime == "scripted"
+    one.process.send_signal(number)
+    assert one.end() == (0, "")
+    assert gone(one.mark)
+
+
+@pytest.mark.stack
+@linux_only
+def test_up_serves_flower_and_prefixes_what_each_process_prints(up):
+    one = up()
+    line = one.until_printed("Flower  http://127.0.0.1:")
+    assert services.flower_answers(int(line.rsplit(":", 1)[1]))
+    assert any(re.match(r"\d\d:\d\d:\d\d worker  \| ", line) for line in one.printed)
+    one.process.send_signal(signal.SIGINT)
+    assert one.end() == (0, "")
+    assert gone(one.mark)
+
+
+@pytest.mark.stack
+@linux_only
+def test_up_stops_the_rest_and_fails_when_a_process_dies(up):
+    one = up("--no-flower")
+    one.until_printed("clients: export MEMSIFT_REDIS_URL=")
+    with redis.Redis.from_url(valkey.url(one.port)) as client:
+        (key,) = client.keys("memsift.rerank:worker:*")
+        worker = json.loads(client.get(key))["pid"]
+    os.kill(worker, signal.SIGKILL)
+    code, err = one.end()
+    assert code == 1
+    assert err.startswith("memsift: worker was ended by signal 9\n  | ")
+    assert gone(one.mark)
+
+
+@pytest.mark.stack
+@linux_only
+def test_up_killed_outright_leaves_nothing_behind(up):
+    one = up("--no-flower")
+    one.until_printed("clients: export MEMSIFT_REDIS_URL=")
+    one.process.kill()
+    assert gone(one.mark)
+
+
+@pytest.mark.stack
+@linux_only
+def test_the_procfile_starts_what_it_names(tmp_path):
+    environment, mark = marked()
+    port = valkey.free_port()
+    procfile = tmp_path / "Procfile"
+    procfile.write_text(PROCFILE.read_text().replace("6379", str(port)).replace("5555", "0"))
+    environment |= {"MEMSIFT_RUNTIME": "scripted", "MEMSIFT_REDIS_URL": valkey.url(port)}
+    command = (sys.executable, "-m", "honcho", "start", "-f", str(procfile), "redis", "worker")
+    running = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        assert until(lambda: services.ready_workers(valkey.url(port), "memsift.rerank"), 60)
+    finally:
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+    assert gone(mark)
+
+
+@pytest.mark.engine
+@pytest.mark.timeout(300)
+@linux_only
+def test_the_demo_with_the_real_model():
+    environment, mark = marked()
+    environment.pop("MEMSIFT_RUNTIME", None)
+    ended = memsift("demo", "--json", **environment)
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert (told["runtime"], told["strategy"]) == ("embedded", "likelihood")
+    turns = told["turns"]
+    assert {turn["source"] for turn in turns} == {"model"}
+    # From a session's second turn on, more than half of the prompt is served from the cache.
+    later = [turn["cached_tokens"] / turn["prompt_tokens"] for turn in turns if turn["turn"] > 1]
+    assert len(later) == 6
+    assert min(later) > 0.5
+    assert gone(mark)

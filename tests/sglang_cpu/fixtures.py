@@ -1,0 +1,33 @@
+"""The pytest fixture `sglang_server`, for a conftest to import."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+from contextlib import ExitStack
+
+import pytest
+
+from tests.sglang_cpu.server import serve
+
+ENABLED = "MEMSIFT_TEST_SGLANG"
+
+
+@functools.cache
+def _shared_url() -> str:
+    """Start the one server of this process, however many conftests import the fixture."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(serve())
+
+
+@pytest.fixture(scope="session")
+def sglang_server() -> str:
+    """Base URL of a real SGLang server with SmolLM2-135M-Instruct; ends with the test run.
+
+    Skips unless `MEMSIFT_TEST_SGLANG=1`; with it, a server that cannot be had is an error.
+    """
+    if os.environ.get(ENABLED) != "1":
+        pytest.skip(f"{ENABLED} is not 1 (make test-sglang): would install 1.5 GB and start a real SGLang")
+    return _shared_url()
