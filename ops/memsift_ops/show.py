@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -42,24 +43,18 @@ def print_turn(console: Console, played: Played) -> None:
 def print_ranking(console: Console, job: RerankJob, result: RerankResult) -> None:
     """The ranking of a file's memories, with a line below what goes into the prompt."""
     memories = {memory.id: memory for memory in job.candidates}
-    if console.is_terminal:
-        table = Table(expand=True, pad_edge=False, header_style="dim")
-        for name in ("place", "score"):
-            table.add_column(name, justify="right", width=7)
-        table.add_column("memory", ratio=1)
-        for place, ranked in enumerate(result.ranking, start=1):
-            table.add_row(
-                str(place),
-                f"{ranked.score:.3f}",
-                escape(_dated(memories[ranked.id])),
-                style="" if place <= job.top_k else "dim",
-                end_section=place == job.top_k,
-            )
-        console.print(table)
-    else:
-        for place, ranked in enumerate(result.ranking, start=1):
-            line = f"{place}. {ranked.id} {ranked.score:.3f} {_dated(memories[ranked.id])}"
+    table = _new_table("place", "score", last="memory")
+    for place, ranked in enumerate(result.ranking, start=1):
+        memory = memories[ranked.id]
+        if console.is_terminal:
+            cells = (str(place), f"{ranked.score:.3f}", _day(memory), escape(memory.text))
+            style = "" if place <= job.top_k else "dim"
+            table.add_row(*cells, style=style, end_section=place == job.top_k)
+        else:
+            line = f"{place}. {ranked.id} {ranked.score:.3f} [{_day(memory)}] {memory.text}"
             console.print(escape(line), soft_wrap=True)
+    if console.is_terminal:
+        console.print(table)
     for line in describe(result):
         console.print(escape(line), soft_wrap=not console.is_terminal)
 
@@ -75,23 +70,31 @@ def describe(result: RerankResult) -> list[str]:
     return [f"{source}{cause}; {tokens}", f"milliseconds: {steps}"]
 
 
+def _new_table(*numbers: str, last: str) -> Table:
+    """A table of numbers, the day of a memory, and its text, which has no spaces to break at in Chinese."""
+    table = Table(expand=True, pad_edge=False, header_style="dim", box=box.ROUNDED)
+    for name in numbers:
+        table.add_column(name, justify="right")
+    table.add_column("day", no_wrap=True)
+    table.add_column(last, ratio=1, overflow="fold")
+    return table
+
+
 def _table(played: Played) -> Table:
-    table = Table(expand=True, pad_edge=False, header_style="dim")
-    table.add_column("final", justify="right", width=5)
-    table.add_column("prefilter", justify="right", width=9)
-    table.add_column("into the prompt", ratio=1)
+    table = _new_table("final", "prefilter", last="into the prompt")
     places = played.places()
 
     def row(memory: Memory, style: str) -> None:
         final, before = places[memory.id]
-        table.add_row(str(final), str(before), escape(_line(memory, played)), style=style)
+        mark = _mark(memory, played)
+        table.add_row(f"{mark} {final}", str(before), _day(memory), escape(memory.text), style=style)
 
     for memory in played.chosen():
         row(memory, "")
     passed_over = played.passed_over()
     if passed_over:
         table.add_section()
-        table.add_row("", "", INSTEAD, style="dim italic")
+        table.add_row("", "", "", INSTEAD, style="dim italic")
     for memory in passed_over:
         row(memory, "dim")
     return table
@@ -102,7 +105,8 @@ def _print_plain(console: Console, played: Played) -> None:
 
     def line(memory: Memory) -> str:
         final, before = places[memory.id]
-        return f"    {final}. (prefilter {before}) {_line(memory, played)}"
+        mark = _mark(memory, played)
+        return f"  {mark or ' '} {final}. (prefilter {before}) [{_day(memory)}] {memory.text}"
 
     lines = ["  into the prompt:", *map(line, played.chosen())]
     passed_over = played.passed_over()
@@ -112,10 +116,9 @@ def _print_plain(console: Console, played: Played) -> None:
         console.print(escape(text), soft_wrap=True)
 
 
-def _line(memory: Memory, played: Played) -> str:
-    mark = f"{EXPECTED} " if memory.id in played.question.relevant else ""
-    return f"{mark}{_dated(memory)}"
+def _mark(memory: Memory, played: Played) -> str:
+    return EXPECTED if memory.id in played.question.relevant else ""
 
 
-def _dated(memory: Memory) -> str:
-    return f"[{memory.created_at:%Y-%m-%d}] {memory.text}"
+def _day(memory: Memory) -> str:
+    return f"{memory.created_at:%Y-%m-%d}"

@@ -52,10 +52,10 @@ def test_a_turn_in_a_pipe(played):
         "",
         "Turn 2  07:05  What's on for me today?",
         "  into the prompt:",
-        f"    1. (prefilter 3) ✓ [2026-10-06] {by_id['en-04'].text}",
+        f"  ✓ 1. (prefilter 3) [2026-10-06] {by_id['en-04'].text}",
         f"    2. (prefilter 1) [2026-06-19] {by_id['en-19'].text}",
         "  the prefilter alone would have chosen instead:",
-        f"    3. (prefilter 2) ✓ [2026-10-05] {by_id['en-06'].text}",
+        f"  ✓ 3. (prefilter 2) [2026-10-05] {by_id['en-06'].text}",
         "  source: model (local tiny); 1,600 prompt tokens, 1,200 from the cache (75%)",
         "  milliseconds: prefilter 0.6, rank 1,203.4, total 1,211.0",
     ]
@@ -68,6 +68,17 @@ def test_a_turn_on_a_terminal_fits_its_width(played, width):
     assert max(map(len, lines)) == width
     assert "coach C" in text
     assert show.INSTEAD in text
+
+
+def test_chinese_is_shown_whole_on_a_narrow_terminal():
+    # Given text without a single space to break at
+    story = scene.load("zh")
+    best = RESULT.model_copy(update={"ranking": (Ranked(id="zh-03", score=1.0),)})
+    played = Played(story, 1, story.turns[0], Reranking(best, best, 1, {m.id: m for m in story.memories}))
+    # When it is printed, then no character of it is missing
+    text = printed(show.print_turn, played, terminal=True, width=80)
+    assert not set(story.memories[2].text) - set(text)
+    assert "…" not in text
 
 
 def test_brackets_in_a_memory_are_no_markup(played):

@@ -63,6 +63,6 @@ def _judge(played: list[Played]) -> None:
         raise Failure(f"{len(fallen)} of {len(played)} rankings came from the prefilter ({causes})")
     later = [turn.cached_share for turn in played if turn.turn > 1]
     console.stderr().print(
-        f"All {len(played)} rankings came from the model. From a session's second turn on, "
+        f"\nAll {len(played)} rankings came from the model. From a session's second turn on, "
         f"{min(later):.0%} to {max(later):.0%} of the prompt tokens came from the cache."
     )

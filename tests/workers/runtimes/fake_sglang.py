@@ -10,6 +10,8 @@ import json
 import re
 from itertools import takewhile
 
+from memsift_workers.runtimes.base import Call, Json, Labels, Likelihood
+
 BOS = 1
 MODEL = "fake-model"
 NO_LISTS = ("rid", "text", "extra_key", "sampling_params", "return_logprob", "logprob_start_len")
@@ -32,13 +34,15 @@ class FakeSGLang:
     """An SGLang server, or an sglang-router, which refuses lists and has no /abort_request.
 
     A test may change `spoil` (from answers to the bytes, or the status, that /generate sends instead), `hang`
-    (whether the /generate request with this body is never answered), `ready` (what /health says) and `models`.
+    (whether the /generate request with this body is never answered), `answer_from` (no /generate is answered
+    before so many have come), `ready` (what /health says) and `models`.
     """
 
     def __init__(self, *, router=False, bos=False, tokenizes=True):
         self.router, self.bos, self.tokenizes = router, bos, tokenizes
         self.spoil = None
         self.hang = lambda body: False
+        self.answer_from = 0
         self.ready = True
         self.models = [{"id": MODEL, "parent": None}]
         self.generated, self.tokenized, self.aborted, self.headers = [], [], [], []
@@ -60,7 +64,7 @@ class FakeSGLang:
     async def _connected(self, reader, writer):
         self._tasks.add(asyncio.current_task())
         try:
-            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
                 while True:
                     await self._one(reader, writer)
         finally:
@@ -78,6 +82,8 @@ class FakeSGLang:
             await reader.read(1)  # returns when the client goes away
             self.left += 1
             return
+        while path == "/generate" and len(self.generated) < self.answer_from:
+            await asyncio.sleep(0.01)
         content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         writer.write(f"HTTP/1.1 {status} X\r\ncontent-length: {len(content)}\r\n\r\n".encode() + content)
         await writer.drain()
@@ -149,3 +155,22 @@ class FakeSGLang:
             meta["output_token_ids_logprobs"] = [[[logprob(one), one, None] for one in wanted]]
         schema = value("sampling_params").get("json_schema")
         return {"text": f'{{"schema_of": {len(schema)}}}' if schema else "", "meta_info": meta}
+
+
+SCHEMA = {"type": "object"}
+MIXED = [
+    Call("abc", "def", Likelihood(), "ann"),
+    Call("abc", "xy", Labels(("Y", "N")), "bob"),
+    Call("long prefix", "go", Json(SCHEMA, max_tokens=7), "ann"),
+    Call("abcde", "def", Likelihood(), "ann"),
+]
+
+
+def check_mixed(answers):
+    """Make sure that these are the answers to `MIXED`."""
+    assert answers[0].logprobs == tuple(logprob(one) for one in tokenize("def"))
+    assert answers[1].logprobs == (logprob(tokenize("Y")[0]), logprob(tokenize("N")[0]))
+    assert json.loads(answers[2].text) == {"schema_of": len(json.dumps(SCHEMA, separators=(",", ":")))}
+    assert answers[3].logprobs == answers[0].logprobs
+    assert [answer.output_tokens for answer in answers] == [0, 1, 7, 0]
+    assert [answer.prompt_tokens for answer in answers] == [4, 3, 7, 5]

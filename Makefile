@@ -1,0 +1,49 @@
+# `make demo` shows what memsift does, `make test` tests it. Both install what they need into $(VENV).
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: install demo up test test-fast test-sglang lint docs clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo         play two conversations through Redis and a real model"
+	@echo "make test         all tests but those that need SGLang"
+	@echo "make test-fast    only those that need neither model nor worker processes"
+	@echo "make test-sglang  the tests against a real SGLang on the CPU (installs 3 GB)"
+	@echo "make up           run Valkey, a worker and Flower on this machine"
+	@echo "make lint         ruff and mypy"
+	@echo "make docs         write the generated pages anew"
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: install
+	@$(BIN)/memsift demo
+
+up: install
+	@$(BIN)/memsift up
+
+test: install
+	$(BIN)/python -m pytest
+
+test-fast: install
+	$(BIN)/python -m pytest -m "not stack and not engine and not install and not sglang"
+
+test-sglang: install
+	MEMSIFT_TEST_SGLANG=1 $(BIN)/python -m pytest -m sglang
+
+lint: install
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+docs: install
+	$(BIN)/python -m memsift_ops.settings_table > docs/settings.md
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

