@@ -35,6 +35,8 @@ FLAGS = (
     *("--device", "cpu", "--attention-backend", "torch_native"),
     # float32 takes three times as long on a processor with bfloat16 instructions.
     *("--dtype", "bfloat16"),
+    # Otherwise logits are rounded to bfloat16, which has steps of 0.125 between 16 and 32.
+    "--enable-fp32-lm-head",
     # 0.4 GB of KV; as it comes it takes most of the memory.
     *("--max-total-tokens", "16384", "--max-running-requests", "32", "--chunked-prefill-size", "2048"),
     *("--schedule-policy", "lpm", "--grammar-backend", "xgrammar"),

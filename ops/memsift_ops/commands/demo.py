@@ -17,6 +17,9 @@ from memsift_schemas.result import Source
 
 # A CPU answers, and its first answer reads every memory for the first time.
 DEADLINE_S = 20.0
+# All that recall found reaches the model, but for near-duplicates: the questions of these short
+# conversations are about different things, and keeping 20 of 50 would leave out what answers the first.
+PREFILTER_KEEP = 50
 
 
 @click.command("demo")
@@ -44,7 +47,8 @@ def command(*, as_json: bool, scene: tuple[str, ...]) -> None:
 
 async def _play_all(scenes: list[Scene], answering: Answering, out: Console | None) -> list[Played]:
     played: list[Played] = []
-    async with Reranker.from_url(answering.redis_url, queue=answering.queue) as reranker:
+    url, queue = answering.redis_url, answering.queue
+    async with Reranker.from_url(url, queue=queue, prefilter_keep=PREFILTER_KEEP) as reranker:
         for scene in scenes:
             if out is not None:
                 show.print_scene(out, scene)

@@ -1,9 +1,10 @@
-"""The fake SGLang server, and runtimes that are connected to one."""
+"""A fake and a real SGLang server, and runtimes that are connected to the fake one."""
 
 import pytest
 
 from memsift_workers.runtimes import sglang_tokens
 from memsift_workers.runtimes.sglang import SGLangRuntime
+from tests.sglang_cpu.fixtures import sglang_server  # noqa: F401 - a fixture
 from tests.workers.runtimes.fake_sglang import FakeSGLang
 
 

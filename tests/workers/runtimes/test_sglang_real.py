@@ -1,7 +1,7 @@
 """The SGLang runtime against a real server: does SGLang do what the fake one says it does?
 
-The model has 135M parameters: it shows plumbing, not quality. bfloat16 on a CPU: log-probabilities of the same
-prompt in another batch, or with a cached prefix, differ in the second decimal (0.03 measured).
+The model has 135M parameters: it shows plumbing, not quality. It runs in bfloat16, so log-probabilities of the
+same prompt in another batch, or with a cached prefix, differ in the second decimal.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import json
 import uuid
 
 import pytest
+
 from memsift_workers.runtimes.base import (
     Call,
     Json,
@@ -79,7 +80,10 @@ async def test_a_question_is_likeliest_after_the_memory_that_answers_it(runtime,
 
 async def test_one_logprob_per_suffix_token(runtime, user):
     answers = await runtime.run(
-        [Call(MEMORIES[0], suffix, Likelihood(), user) for suffix in (" dogs", " dogs dogs", " dogs dogs dogs")],
+        [
+            Call(MEMORIES[0], suffix, Likelihood(), user)
+            for suffix in (" dogs", " dogs dogs", " dogs dogs dogs")
+        ],
         timeout=SECONDS,
     )
     assert [len(answer.logprobs) for answer in answers] == [1, 2, 3]
@@ -122,7 +126,9 @@ async def test_namespaces_share_nothing(runtime, user):
     await runtime.run(likelihoods(QUESTIONS[0], user), timeout=SECONDS)
     # When another user, and nobody in particular, send the same prompts in one batch with the first user's
     others = [uuid.uuid4().hex, uuid.uuid4().hex, user]
-    answers = await runtime.run([Call(MEMORIES[0], QUESTIONS[0], Likelihood(), one) for one in others], timeout=SECONDS)
+    answers = await runtime.run(
+        [Call(MEMORIES[0], QUESTIONS[0], Likelihood(), one) for one in others], timeout=SECONDS
+    )
     # Then only the first user's prompt is served from the cache
     assert [answer.cached_tokens > 0 for answer in answers] == [False, False, True]
 
@@ -131,8 +137,8 @@ async def test_labels(runtime, user):
     await runtime.check_labels((" yes", " no"))
     with pytest.raises(RuntimeMisconfigured, match="supercalifragilistic"):
         await runtime.check_labels((" yes", " supercalifragilistic"))
-    calls = [Call("", "Water is wet. True or false? Answer:", Labels(labels), user)
-             for labels in ((" yes", " no"), (" no", " yes"))]  # fmt: skip
+    orders = ((" yes", " no"), (" no", " yes"))
+    calls = [Call("", "Is water wet? Answer:", Labels(labels), user) for labels in orders]
     one, other = await runtime.run(calls, timeout=SECONDS)
     assert one.logprobs == pytest.approx(other.logprobs[::-1], abs=TOLERANCE)
     assert all(number < 0 for number in one.logprobs)
