@@ -1,5 +1,6 @@
 """The runtimes that the contract holds for: one without a model, the embedded engine, a real SGLang."""
 
+import orjson
 import pytest
 
 from memsift_workers.runtimes.base import (
@@ -44,8 +45,9 @@ class CachingFake(FakeRuntime):
                 return Answer(logprobs=tuple(-1.0 if word in words else -2.0 for word in asked), **tokens)
             case Labels(labels):
                 return Answer(logprobs=tuple(-float(at) for at in range(len(labels))), **tokens)
-            case Json():
-                text = '{"ranking": ["m2", "m1"], "reason": "because"}'
+            case Json(schema):
+                names = schema["properties"]["ranking"]["items"]["enum"][-1:]
+                text = orjson.dumps({"ranking": names, "reason": "because"}).decode()
                 return Answer(text=text, output_tokens=9, **tokens)
 
 
