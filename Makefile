@@ -10,7 +10,7 @@ help:
 	@echo "make demo         play two conversations through Redis and a real model"
 	@echo "make test         all tests but those that need SGLang"
 	@echo "make test-fast    only those that need neither model nor worker processes"
-	@echo "make test-sglang  the tests against a real SGLang on the CPU (installs 3 GB)"
+	@echo "make test-sglang  the tests against a real SGLang on the CPU (installs 1.6 GB)"
 	@echo "make up           run Valkey, a worker and Flower on this machine"
 	@echo "make lint         ruff and mypy"
 	@echo "make docs         write the generated pages anew"
@@ -35,6 +35,7 @@ test-fast: install
 	$(BIN)/python -m pytest -m "not stack and not engine and not install and not sglang"
 
 test-sglang: install
+	$(BIN)/python -m tests.sglang_cpu.server --prepare
 	MEMSIFT_TEST_SGLANG=1 $(BIN)/python -m pytest -m sglang
 
 lint: install

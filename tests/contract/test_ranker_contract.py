@@ -2,9 +2,10 @@
 
 import pytest
 
-from memsift_schemas import Cause
+from memsift_schemas import Cause, SystemClock
 from memsift_workers.rankers.base import Ranker, RankFault, Scores, to_result
 from memsift_workers.rankers.local import LocalRanker
+from memsift_workers.runtimes.remembering import Remembering
 from memsift_workers.strategies.likelihood import Likelihood
 from memsift_workers.strategies.listwise import Listwise
 from memsift_workers.strategies.pointwise import Pointwise
@@ -31,7 +32,8 @@ with_every_strategy = pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda
 @on_every_runtime
 @with_every_strategy
 async def test_a_ranking_holds_every_memory_once_and_comes_out_the_same_twice(runtime, strategy):
-    ranker = LocalRanker(runtime, strategy)
+    # As a worker puts it together.
+    ranker = LocalRanker(Remembering(runtime, SystemClock()), strategy)
     await ranker.start()
     assert isinstance(ranker, Ranker)
     jobs = [job(), job(query="钥匙在哪里？"), job(1)]

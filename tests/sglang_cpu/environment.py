@@ -1,7 +1,7 @@
 """The server's own virtual environment, made once and kept in the user's cache folder.
 
-It is apart from the tests' environment because SGLang pins some sixty packages exactly. With
-the weights 1.5 GB; 80 s on two busy cores with packages from a near index.
+It is apart from the tests' environment because SGLang pins its packages exactly. With
+the weights 1.6 GB; 60-80 s on two busy cores with packages from a near index.
 
 torch comes first and with its dependencies, from wherever pip is set up to look (`PIP_INDEX_URL`,
 `PIP_EXTRA_INDEX_URL`, `PIP_FIND_LINKS`). A CPU build is enough. On Linux the default index has the CUDA
@@ -107,7 +107,7 @@ def _home() -> Path:
 
 
 def _install(environment: Environment) -> None:
-    say(f"installing SGLang for the CPU into {environment.home} (once, 1.5 GB)")
+    say(f"installing SGLang for the CPU into {environment.home} (once, 1.6 GB)")
     python = environment.python
     run_step("virtual environment", sys.executable, "-m", "venv", environment.home / "venv")
     run_step(TORCH, python, *PIP, "install", "--no-compile", TORCH)

@@ -29,5 +29,5 @@ def sglang_server() -> str:
     Skips unless `MEMSIFT_TEST_SGLANG=1`; with it, a server that cannot be had is an error.
     """
     if os.environ.get(ENABLED) != "1":
-        pytest.skip(f"{ENABLED} is not 1 (make test-sglang): would install 1.5 GB and start a real SGLang")
+        pytest.skip(f"{ENABLED} is not 1 (make test-sglang): would install 1.6 GB and start a real SGLang")
     return _shared_url()

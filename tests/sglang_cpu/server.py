@@ -35,8 +35,6 @@ FLAGS = (
     *("--device", "cpu", "--attention-backend", "torch_native"),
     # float32 takes three times as long on a processor with bfloat16 instructions.
     *("--dtype", "bfloat16"),
-    # Otherwise logits are rounded to bfloat16, which has steps of 0.125 between 16 and 32.
-    "--enable-fp32-lm-head",
     # 0.4 GB of KV; as it comes it takes most of the memory.
     *("--max-total-tokens", "16384", "--max-running-requests", "32", "--chunked-prefill-size", "2048"),
     *("--schedule-policy", "lpm", "--grammar-backend", "xgrammar"),
@@ -68,7 +66,7 @@ def serve(port: int = 0) -> Iterator[str]:
     """
     environment, model = prepare()
     port = port or _free_port()
-    log = environment.home / f"server-{port}.log"
+    log = environment.home / "server.log"
     command = [str(environment.python), "-m", "sglang.launch_server", "--host", HOST, "--port", str(port)]
     command += ["--model-path", str(model), "--served-model-name", MODEL, *FLAGS]
     with log.open("wb") as output:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from memsift_schemas.clock import SystemClock
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.rankers.base import Ranker
 from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.base import Runtime
+from memsift_workers.runtimes.remembering import Remembering
 from memsift_workers.strategies.base import Strategy
 from memsift_workers.strategies.likelihood import Likelihood
 from memsift_workers.strategies.listwise import Listwise
@@ -20,7 +22,8 @@ def build_rankers(settings: WorkerSettings) -> list[Ranker]:
     Raises:
         RuntimeMisconfigured: the model is not there; the message names the remedy.
     """
-    return [LocalRanker(build_runtime(settings), build_strategy(settings))]
+    runtime = Remembering(build_runtime(settings), SystemClock())
+    return [LocalRanker(runtime, build_strategy(settings))]
 
 
 def build_runtime(settings: WorkerSettings) -> Runtime:

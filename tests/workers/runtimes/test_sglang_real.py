@@ -1,13 +1,13 @@
 """The SGLang runtime against a real server: does SGLang do what the fake one says it does?
 
-The model has 135M parameters: it shows plumbing, not quality. It runs in bfloat16, so log-probabilities of the
-same prompt in another batch, or with a cached prefix, differ in the second decimal.
+The model has 135M parameters: it shows plumbing, not quality.
 """
 
 import asyncio
 import json
 import uuid
 
+import httpx
 import pytest
 
 from memsift_workers.runtimes.base import (
@@ -26,7 +26,9 @@ pytestmark = [
     pytest.mark.timeout(900),
 ]
 
-TOLERANCE = 0.1
+# It runs in bfloat16, so a token's log-probability depends on what else is in the batch: by 0.21 at most over
+# 30 prompts, and by 0.12 with --enable-fp32-lm-head, which doubles the time of a step on a CPU.
+TOLERANCE = 0.3
 SECONDS = 60.0
 ASK = "\nA question that this memory answers:"
 MEMORIES = (
@@ -156,7 +158,7 @@ async def test_json_follows_the_schema(runtime, user):
     assert again.text == first.text
 
 
-async def test_the_work_of_a_timeout_is_dropped(runtime, user):
+async def test_the_work_of_a_timeout_is_dropped(runtime, sglang_server, user):
     # Given a prompt that would decode for minutes
     endless = Json({"type": "array", "items": {"type": "string"}, "minItems": 1000}, max_tokens=6000)
     with pytest.raises(RuntimeTimeout):
@@ -168,14 +170,15 @@ async def test_the_work_of_a_timeout_is_dropped(runtime, user):
         await runtime.run(likelihoods(QUESTIONS[1], uuid.uuid4().hex), timeout=0.001)
     assert len(await runtime.run(likelihoods(QUESTIONS[2], user), timeout=SECONDS)) == len(MEMORIES)
     async with asyncio.timeout(SECONDS):
-        while await running_requests(runtime):
+        while await running_requests(sglang_server):
             await asyncio.sleep(0.1)
 
 
-async def running_requests(runtime):
-    """How many requests the server itself says are in its work."""
-    loads = await runtime._http.get("/v1/loads")
-    return sum(load["num_running_reqs"] + load["num_waiting_reqs"] for load in loads["loads"])
+async def running_requests(url):
+    """How many requests the server itself says it works on."""
+    async with httpx.AsyncClient() as client:
+        loads = (await client.get(f"{url}/v1/loads")).json()["loads"]
+    return sum(load["num_running_reqs"] + load["num_waiting_reqs"] for load in loads)
 
 
 async def test_a_prompt_that_is_too_long_can_never_be_answered(runtime, user):
