@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 
@@ -28,20 +29,27 @@ def print_json(data: Any) -> None:
 
 
 @contextlib.contextmanager
-def waiting(what: str) -> Iterator[None]:
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
     """Show on stderr what is being waited for.
 
-    On a terminal a spinner with the seconds, which goes away; else one line at the start.
+    On a terminal a spinner with the seconds, which goes away; else one line for each thing.
 
     Args:
         what: such as "starting Valkey".
+
+    Yields:
+        Tells that something else is now being waited for.
     """
     console = stderr()
     if not console.is_terminal:
-        click.echo(f"{what} ...", err=True)
-        yield
+        _say(what)
+        yield _say
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        progress.add_task(what, total=None)
-        yield
+        task = progress.add_task(escape(what), total=None)
+        yield lambda now: progress.update(task, description=escape(now))
+
+
+def _say(what: str) -> None:
+    click.echo(what, err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from memsift_ops import metrics
@@ -61,10 +61,10 @@ class Comparison:
     name: str
     queries: int
     by_model: int
-    prefilter: dict[str, float] = field(default_factory=dict)
-    model: dict[str, float] = field(default_factory=dict)
-    mrr_difference: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    median_ms: float = 0.0
+    prefilter: dict[str, float]
+    model: dict[str, float]
+    mrr_difference: tuple[float, float, float]
+    median_ms: float
 
     def as_json(self) -> dict[str, Any]:
         """The same, JSON-ready."""

@@ -73,7 +73,7 @@ async def play(
     reranker: Reranker,
     *,
     deadline: float,
-    waiting: Callable[[str], AbstractContextManager[None]],
+    waiting: Callable[[str], AbstractContextManager[object]],
 ) -> AsyncIterator[Played]:
     """Ask a scene's questions one after the other, each with the conversation so far.
 

@@ -15,7 +15,7 @@ from memsift_schemas.result import RerankResult
 
 EXPECTED = "✓"
 LEGEND = f"{EXPECTED} marks what the scene's author expects in the prompt."
-INSTEAD = "the prefilter alone would have chosen instead"
+INSTEAD = "the prefilter would have chosen instead"
 
 
 def print_scene(console: Console, scene: Scene) -> None:
@@ -60,19 +60,20 @@ def print_ranking(console: Console, job: RerankJob, result: RerankResult) -> Non
 
 
 def describe(result: RerankResult) -> list[str]:
-    """Two lines without any text of the user's: where the ranking came from, and what it cost."""
+    """Three lines without any text of the user's: where the ranking came from, and what it cost."""
     by_whom = " ".join(filter(None, (result.ranker, result.model)))
     source = f"source: {result.source}" + (f" ({by_whom})" if by_whom else "")
     cause = f", because: {result.cause}" if result.cause else ""
-    steps = ", ".join(f"{step} {ms:,.1f}" for step, ms in result.timings_ms.items())
     share = result.cached_tokens / max(result.prompt_tokens, 1)
-    tokens = f"{result.prompt_tokens:,} prompt tokens, {result.cached_tokens:,} from the cache ({share:.0%})"
-    return [f"{source}{cause}; {tokens}", f"milliseconds: {steps}"]
+    cached = f"{result.cached_tokens:,} of them cached ({share:.0%})"
+    tokens = f"tokens: {result.prompt_tokens:,} in the prompts, {cached}"
+    steps = ", ".join(f"{step} {ms:,.1f}" for step, ms in result.timings_ms.items())
+    return [source + cause, tokens, f"milliseconds: {steps}"]
 
 
 def _new_table(*numbers: str, last: str) -> Table:
     """A table of numbers, the day of a memory, and its text, which has no spaces to break at in Chinese."""
-    table = Table(expand=True, pad_edge=False, header_style="dim", box=box.ROUNDED)
+    table = Table(expand=True, header_style="dim", box=box.ROUNDED)
     for name in numbers:
         table.add_column(name, justify="right")
     table.add_column("day", no_wrap=True)

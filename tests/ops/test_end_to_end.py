@@ -34,10 +34,11 @@ def memsift(*arguments, **environment):
 @pytest.fixture(scope="module")
 def scripted():
     """A running stack whose worker has no model; the environment that finds it."""
-    with pytest.MonkeyPatch.context() as patched, Stack("q:end-to-end") as running:
-        patched.setenv("MEMSIFT_RUNTIME", "scripted")
+    with Stack("q:end-to-end") as running:
         url = running.start_valkey()
-        running.start_worker()
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv("MEMSIFT_RUNTIME", "scripted")
+            running.start_worker()
         yield {"MEMSIFT_REDIS_URL": url, "MEMSIFT_QUEUE": running.queue, "MEMSIFT_RUNTIME": "scripted"}
 
 
@@ -68,7 +69,7 @@ def test_rank_for_people(scripted, question):
     assert ended.returncode == 0, ended.stderr
     lines = ended.stdout.splitlines()
     assert re.match(r"1\. m\d -?\d+\.\d{3} \[2026-03-02\] Mara wrote", lines[0])
-    assert lines[-2].startswith("source: model (local")
+    assert lines[-3].startswith("source: model (local")
 
 
 @pytest.mark.stack
@@ -90,8 +91,9 @@ def test_rank_says_when_the_prefilter_had_to_answer(scripted, question):
     assert re.search(r"The prefilter answered, because: (deadline|redis_unavailable)\n$", ended.stderr)
 
 
-@pytest.mark.stack
-def test_rank_data_compares_side_by_side(scripted, tmp_path):
+@pytest.fixture
+def small_set(tmp_path):
+    """The folder of an evaluation set with six questions."""
     memories = [{**memory, "pool": "p", "created_at": "2026-03-02T09:30:00"} for memory in MEMORIES]
     ids = [memory["id"] for memory in MEMORIES]
     query = {
@@ -107,8 +109,12 @@ def test_rank_data_compares_side_by_side(scripted, tmp_path):
     queries = [{**query, "id": f"q{at}"} for at in range(6)]
     for name, rows in (("queries", queries), ("memories", memories)):
         (tmp_path / f"small.{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return tmp_path
 
-    ended = memsift("rank", "--data", tmp_path, "--set", "small", "--limit", "5", "--json", **scripted)
+
+@pytest.mark.stack
+def test_rank_data_compares_side_by_side(scripted, small_set):
+    ended = memsift("rank", "--data", small_set, "--set", "small", "--limit", "5", "--json", **scripted)
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout)
     (found,) = told["sets"]
@@ -121,10 +127,24 @@ def test_rank_data_compares_side_by_side(scripted, tmp_path):
     assert set(found["model"]) == set(found["prefilter"]) == {"hit@3", "MRR", "R@5", "P@1"}
     assert found["prefilter"]["MRR"] == 1.0
 
-    for_people = memsift("rank", "--data", tmp_path, "--set", "small", **scripted)
+    for_people = memsift("rank", "--data", small_set, "--set", "small", **scripted)
     assert for_people.returncode == 0, for_people.stderr
     assert "small: MRR " in for_people.stdout
     assert "6 of 6 answered by the model" in for_people.stdout
+
+
+@pytest.mark.stack
+def test_rank_data_is_no_measure_when_the_model_did_not_answer(small_set):
+    environment = {
+        "MEMSIFT_REDIS_URL": valkey.url(valkey.free_port()),
+        "MEMSIFT_RUNTIME": "scripted",
+        "MEMSIFT_SCRIPTED_MS": "5000",
+        "MEMSIFT_RANK_TIMEOUT_MS": "50",
+    }
+    ended = memsift("rank", "--data", small_set, "--set", "small", "--limit", "2", **environment)
+    assert ended.returncode == 1
+    assert "0 of 2 answered by the model" in ended.stdout
+    assert "memsift: 2 queries were answered by the prefilter" in ended.stderr
 
 
 @pytest.mark.stack

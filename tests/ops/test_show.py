@@ -54,9 +54,10 @@ def test_a_turn_in_a_pipe(played):
         "  into the prompt:",
         f"  ✓ 1. (prefilter 3) [2026-10-06] {by_id['en-04'].text}",
         f"    2. (prefilter 1) [2026-06-19] {by_id['en-19'].text}",
-        "  the prefilter alone would have chosen instead:",
+        "  the prefilter would have chosen instead:",
         f"  ✓ 3. (prefilter 2) [2026-10-05] {by_id['en-06'].text}",
-        "  source: model (local tiny); 1,600 prompt tokens, 1,200 from the cache (75%)",
+        "  source: model (local tiny)",
+        "  tokens: 1,600 in the prompts, 1,200 of them cached (75%)",
         "  milliseconds: prefilter 0.6, rank 1,203.4, total 1,211.0",
     ]
 
@@ -103,7 +104,7 @@ def test_a_ranking_shows_every_memory_in_order(played, terminal):
 
 def test_a_fallback_says_why(played):
     fallen = BEFORE.model_copy(update={"cause": "deadline", "ranker": "", "model": ""})
-    assert show.describe(fallen)[0].startswith("source: prefilter, because: deadline; ")
+    assert show.describe(fallen)[0] == "source: prefilter, because: deadline"
 
 
 def test_json_holds_no_memory_text(played):

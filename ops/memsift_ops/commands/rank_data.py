@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from rich import box
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -73,7 +74,7 @@ async def _measure(loaded: dict[str, list[Case]], answering: Answering) -> list[
 
 
 def _print_table(found: Sequence[Comparison]) -> None:
-    table = Table(pad_edge=False)
+    table = Table(box=box.ROUNDED)
     table.add_column("set")
     table.add_column("ranker")
     for name in METRICS:
