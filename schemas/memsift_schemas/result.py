@@ -57,6 +57,8 @@ class RerankResult(Model):
         timings_ms: milliseconds by step (prefilter, queue, rank, total, ...).
         prompt_tokens: tokens of all prompts of this job.
         cached_tokens: how many of them came from the prefix cache.
+        output_tokens: tokens that were generated.
+        cost_usd: what this job cost at a paid service; 0 for a model of one's own.
     """
 
     job_id: Id
@@ -70,6 +72,8 @@ class RerankResult(Model):
     timings_ms: dict[str, FiniteFloat] = Field(default_factory=dict)
     prompt_tokens: int = Field(default=0, ge=0)
     cached_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cost_usd: FiniteFloat = Field(default=0.0, ge=0)
 
 
 class Refusal(Model):

@@ -71,7 +71,7 @@ def receive(raw: bytes, *, queue: str, now: float) -> Delivery:
         cause = Cause.UNKNOWN_VERSION if isinstance(error, UnknownVersion) else Cause.INVALID_JOB
         return Delivery(envelope, None, cause, reply_to, str(error))
     if job.reply_to != reply_to:
-        return Delivery(envelope, None, Cause.INVALID_JOB, None, "reply_to: must be a reply list of this queue")
+        return Delivery(envelope, None, Cause.INVALID_JOB, None, "reply_to: is no reply list of this queue")
     expired = now >= min(job.deadline, envelope.expires or job.deadline)
     return Delivery(envelope, job, Cause.EXPIRED if expired else None, reply_to)
 

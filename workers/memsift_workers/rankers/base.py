@@ -28,12 +28,16 @@ class Scores:
         reason: the model's words, where a strategy gives them.
         prompt_tokens: tokens of all prompts of this job.
         cached_tokens: how many of them came from the prefix cache.
+        output_tokens: tokens that were generated.
+        cost_usd: what this job cost at a paid service.
     """
 
     values: tuple[float, ...]
     reason: str | None = field(default=None, repr=False)
     prompt_tokens: int = 0
     cached_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
 
 
 Outcome = Scores | RankFault
@@ -103,4 +107,6 @@ def to_result(job: RerankJob, scores: Scores, ranker: Ranker) -> RerankResult:
         model=ranker.model,
         prompt_tokens=scores.prompt_tokens,
         cached_tokens=scores.cached_tokens,
+        output_tokens=scores.output_tokens,
+        cost_usd=scores.cost_usd,
     )

@@ -41,4 +41,5 @@ def collect(values: Sequence[float], answers: Sequence[Answer], reason: str | No
         reason=reason,
         prompt_tokens=sum(answer.prompt_tokens for answer in answers),
         cached_tokens=sum(answer.cached_tokens for answer in answers),
+        output_tokens=sum(answer.output_tokens for answer in answers),
     )
