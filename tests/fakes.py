@@ -17,9 +17,10 @@ class FakeRuntime:
         self.hang = hang
         self.batches = []
         self.aborted = 0
+        self.starts = 0
 
     async def start(self):
-        return None
+        self.starts += 1
 
     async def check_labels(self, labels):
         return None

@@ -11,6 +11,8 @@ from memsift_schemas.errors import SettingsError
 from memsift_schemas.job import DEFAULT_TOP_K, MAX_CANDIDATES
 
 PREFIX = "MEMSIFT_"
+# What a worker can serve; `a>b` is a chain in which `a` prunes for `b`.
+RANKERS = ("local",)
 S = TypeVar("S", bound="Settings")
 
 
@@ -25,7 +27,6 @@ class Settings(BaseSettings):
         "redis://127.0.0.1:6379/0", description="The Redis or Valkey server (7.0 or newer)."
     )
     queue: str = Field("memsift.rerank", min_length=1, description="The Redis list that jobs wait in.")
-
 
     @field_validator("redis_url")
     @classmethod
@@ -65,7 +66,12 @@ class ProducerSettings(Settings):
 class WorkerSettings(Settings):
     """What an operator may set for a worker."""
 
-    ranker: Literal["local"] = Field("local", description="The ranker that answers jobs that name none.")
+    ranker: str = Field("local", description="The ranker that answers jobs that name none; see `RANKERS`.")
+    also_serve: str = Field("", description="More rankers that a job may name, comma-separated; chains too.")
+    cascade_keep: int = Field(8, ge=1, le=MAX_CANDIDATES, description="What a chain's first ranker leaves.")
+    allow_egress: bool = Field(
+        False, description="Let a ranker or runtime send memories to a public address."
+    )
     strategy: Literal["likelihood", "pointwise", "listwise", "scorecard"] = Field(
         "likelihood", description="How the local ranker asks the model."
     )
@@ -101,6 +107,20 @@ class WorkerSettings(Settings):
     sentry_dsn: str | None = Field(
         None, repr=False, description="Where worker errors go; ids only, never text."
     )
+
+    @field_validator("ranker", "also_serve")
+    @classmethod
+    def _known_rankers(cls, value: str) -> str:
+        for name in (part.strip() for chain in value.split(",") if chain for part in chain.split(">")):
+            if name not in RANKERS:
+                raise ValueError(f"rankers are {', '.join(RANKERS)}, and chains of them such as a>b")
+        return value
+
+    @property
+    def served(self) -> list[str]:
+        """Names of all rankers of this worker, the default first."""
+        more = [name.strip() for name in self.also_serve.split(",") if name.strip()]
+        return list(dict.fromkeys([self.ranker, *more]))
 
 
 def load(cls: type[S], **explicit: Any) -> S:

@@ -1,6 +1,7 @@
 """The wire format: versioned JSON that ignores unknown fields and refuses unknown versions.
 
-A job travels as `{"v": 1, ...job}` (without a version it is taken to be of the first), a reply as `{"v": 1, "result": {...}}` or `{"v": 1, "refusal": {...}}`.
+A job travels as `{"v": 1, ...job}` (without a version the first is meant), a reply as
+`{"v": 1, "result": {...}}` or `{"v": 1, "refusal": {...}}`.
 """
 
 from __future__ import annotations

@@ -47,3 +47,11 @@ def test_some_prefilter_weight_is_needed():
 def test_secrets_are_not_shown():
     shown = repr(load(WorkerSettings, sglang_api_key="sk-hidden", sentry_dsn="https://hidden@sentry"))
     assert "hidden" not in shown
+
+
+def test_a_worker_serves_its_default_and_what_it_is_told_each_once():
+    assert load(WorkerSettings, also_serve="local, local>local").served == ["local", "local>local"]
+    with pytest.raises(SettingsError, match="MEMSIFT_RANKER: rankers are"):
+        load(WorkerSettings, ranker="oracle")
+    with pytest.raises(SettingsError, match="MEMSIFT_ALSO_SERVE"):
+        load(WorkerSettings, also_serve="local>oracle")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 from memsift_schemas.clock import SystemClock
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.rankers.base import Ranker
+from memsift_workers.rankers.cascade import Cascade
 from memsift_workers.rankers.local import LocalRanker
-from memsift_workers.runtimes.base import Runtime
+from memsift_workers.runtimes.base import Runtime, RuntimeMisconfigured
 from memsift_workers.runtimes.remembering import Remembering
 from memsift_workers.strategies.base import Strategy
 from memsift_workers.strategies.likelihood import Likelihood
@@ -17,13 +20,26 @@ from memsift_workers.strategies.templates import TEMPLATES
 
 
 def build_rankers(settings: WorkerSettings) -> list[Ranker]:
-    """The rankers that a worker serves, its default among them.
+    """The rankers that a worker serves, its default first.
 
     Raises:
         RuntimeMisconfigured: the model is not there; the message names the remedy.
     """
-    runtime = Remembering(build_runtime(settings), SystemClock())
-    return [LocalRanker(runtime, build_strategy(settings))]
+    single = functools.cache(lambda name: _build_ranker(name, settings))
+    return [_chain([single(part) for part in name.split(">")], settings) for name in settings.served]
+
+
+def _chain(parts: list[Ranker], settings: WorkerSettings) -> Ranker:
+    return functools.reduce(lambda first, second: Cascade(first, second, keep=settings.cascade_keep), parts)
+
+
+def _build_ranker(name: str, settings: WorkerSettings) -> Ranker:
+    match name:
+        case "local":
+            runtime = Remembering(build_runtime(settings), SystemClock())
+            return LocalRanker(runtime, build_strategy(settings))
+        case _:
+            raise RuntimeMisconfigured(f"there is no ranker {name}")
 
 
 def build_runtime(settings: WorkerSettings) -> Runtime:

@@ -32,6 +32,14 @@ async def test_a_batch_is_one_request():
     assert [len(batch) for batch in runtime.batches] == [7]
 
 
+async def test_a_ranker_that_serves_twice_loads_its_model_once():
+    runtime = FakeRuntime()
+    ranker = LocalRanker(runtime, STRATEGY)
+    await ranker.start()
+    await ranker.start()
+    assert runtime.starts == 1
+
+
 async def test_the_job_that_breaks_the_request_falls_alone():
     def fault(calls):
         return RuntimeUnavailable("HTTP 500") if any("poison" in call.suffix for call in calls) else None

@@ -58,7 +58,7 @@ class Ranker(Protocol):
         ...
 
     async def start(self) -> None:
-        """Get ready; returns when the first job will be fast.
+        """Get ready; returns when the first job will be fast. A second call does nothing.
 
         Raises:
             RuntimeFault: as `Runtime.start`.

@@ -44,6 +44,7 @@ class LocalRanker:
     def __init__(self, runtime: Runtime, strategy: Strategy) -> None:
         self._runtime = runtime
         self._strategy = strategy
+        self._started = False
 
     @property
     def model(self) -> str:
@@ -52,9 +53,12 @@ class LocalRanker:
 
     async def start(self) -> None:
         """Load and warm the model and check that it knows the strategy's labels."""
+        if self._started:
+            return  # it may serve by itself and in a chain
         await self._runtime.start()
         if self._strategy.labels:
             await self._runtime.check_labels(self._strategy.labels)
+        self._started = True
 
     async def rank(self, jobs: Sequence[RerankJob], *, timeout: float) -> list[Outcome]:
         """See `Ranker.rank`."""

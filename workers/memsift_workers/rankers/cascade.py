@@ -1,0 +1,83 @@
+"""A chain of rankers, `jev>local`: each prunes for the next, so that the dear one reads little."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from memsift_schemas.job import RerankJob
+from memsift_workers.rankers.base import Outcome, Ranker, RankFault, Scores
+from memsift_workers.strategies.shortlist import spread
+
+
+class Cascade:
+    """Two rankers; the second sees the best `keep` of the first. Longer chains are cascades of cascades.
+
+    Memories that the second did not see follow in the first's order. A job that one of them cannot rank
+    cannot be ranked: its caller's prefilter is the better answer than half a chain.
+    """
+
+    def __init__(self, first: Ranker, second: Ranker, *, keep: int) -> None:
+        self._first = first
+        self._second = second
+        self._keep = keep
+
+    @property
+    def name(self) -> str:
+        """Both names, as a job would write them."""
+        return f"{self._first.name}>{self._second.name}"
+
+    @property
+    def model(self) -> str:
+        """The model of the last ranker."""
+        return self._second.model
+
+    async def start(self) -> None:
+        """Start both."""
+        await self._first.start()
+        await self._second.start()
+
+    async def rank(self, jobs: Sequence[RerankJob], *, timeout: float) -> list[Outcome]:
+        """See `Ranker.rank`."""
+        ends_at = asyncio.get_running_loop().time() + timeout
+        outcomes = await self._first.rank(jobs, timeout=timeout)
+        pruned = {
+            at: self._prune(job, outcome)
+            for at, (job, outcome) in enumerate(zip(jobs, outcomes, strict=True))
+            if isinstance(outcome, Scores)
+        }
+        time_left = max(ends_at - asyncio.get_running_loop().time(), 0.001)
+        seconds = await self._second.rank(list(pruned.values()), timeout=time_left) if pruned else []
+        for at, second in zip(pruned, seconds, strict=True):
+            outcomes[at] = _join(jobs[at], outcomes[at], pruned[at], second)
+        return outcomes
+
+    async def close(self) -> None:
+        """Close both."""
+        await self._first.close()
+        await self._second.close()
+
+    def _prune(self, job: RerankJob, scores: Scores) -> RerankJob:
+        best = sorted(range(len(scores.values)), key=lambda at: (-scores.values[at], at))[: self._keep]
+        kept = sorted(best)
+        update = {
+            "candidates": tuple(job.candidates[at] for at in kept),
+            "prior": tuple(scores.values[at] for at in kept),
+        }
+        return job.model_copy(update=update)
+
+
+def _join(job: RerankJob, first: Outcome, pruned: RerankJob, second: Outcome) -> Outcome:
+    if isinstance(first, RankFault) or isinstance(second, RankFault):
+        return second if isinstance(second, RankFault) else first
+    place = {memory.id: at for at, memory in enumerate(job.candidates)}
+    scored = {place[m.id]: value for m, value in zip(pruned.candidates, second.values, strict=True)}
+    ordered_by_first = job.model_copy(update={"prior": first.values})
+    return Scores(
+        values=spread(ordered_by_first, scored),
+        reason=second.reason,
+        prompt_tokens=first.prompt_tokens + second.prompt_tokens,
+        cached_tokens=first.cached_tokens + second.cached_tokens,
+        output_tokens=first.output_tokens + second.output_tokens,
+        cost_usd=first.cost_usd + second.cost_usd,
+    )
