@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from redis.asyncio import Redis
 
+from tests.engine_fixtures import embedded_runtime
 from tests.sglang_cpu.fixtures import sglang_server
 
-__all__ = ["sglang_server"]
+__all__ = ["embedded_runtime", "sglang_server"]
 
 from memsift_ops.stack import Stack
 

@@ -99,8 +99,8 @@ def test_likelihood_with_weight_zero_is_the_prefilter():
 
 def test_likelihood_asks_in_the_language_of_the_question():
     strategy = Likelihood(weight_en=1.0, weight_zh=1.0)
-    assert strategy.calls(job(query="钥匙在哪里？"))[0].prefix.startswith("记忆：")
-    assert strategy.calls(job(query="Where is the key?"))[0].prefix.startswith("Memory: ")
+    assert strategy.calls(job(query="钥匙在哪里？"))[0].prefix.endswith("\n问题：")
+    assert strategy.calls(job(query="Where is the key?"))[0].prefix.endswith("\nQuestion:")
 
 
 def test_pointwise_scores_yes_against_no():

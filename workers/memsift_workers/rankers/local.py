@@ -10,26 +10,11 @@ from memsift_schemas.job import RerankJob
 from memsift_schemas.result import Cause
 from memsift_workers.faults import describe
 from memsift_workers.rankers.base import Outcome, RankFault
-from memsift_workers.runtimes.base import (
-    Answer,
-    Call,
-    Runtime,
-    RuntimeFault,
-    RuntimeGarbage,
-    RuntimeMisconfigured,
-    RuntimeTimeout,
-    RuntimeUnavailable,
-)
+from memsift_workers.rankers.causes import rank_fault
+from memsift_workers.runtimes.base import Answer, Call, Runtime, RuntimeFault, RuntimeGarbage, RuntimeTimeout
 from memsift_workers.strategies.base import Strategy
 
 log = logging.getLogger("memsift.worker")
-
-_CAUSES: dict[type[RuntimeFault], Cause] = {
-    RuntimeUnavailable: Cause.RUNTIME_UNAVAILABLE,
-    RuntimeTimeout: Cause.RUNTIME_TIMEOUT,
-    RuntimeGarbage: Cause.RUNTIME_GARBAGE,
-    RuntimeMisconfigured: Cause.RUNTIME_UNAVAILABLE,
-}
 
 
 class LocalRanker:
@@ -91,7 +76,7 @@ class LocalRanker:
             return list(await self._run(asked, timeout))
         except RuntimeFault as fault:
             if len(asked) == 1 or isinstance(fault, RuntimeTimeout):
-                return [_rank_fault(fault)] * len(asked)
+                return [rank_fault(fault)] * len(asked)
             log.warning(
                 "a batch of %d jobs failed (%s): each is asked for alone", len(asked), describe(fault)
             )
@@ -102,7 +87,7 @@ class LocalRanker:
         try:
             return (await self._run([calls], timeout))[0]
         except RuntimeFault as fault:
-            return _rank_fault(fault)
+            return rank_fault(fault)
 
     async def _run(self, asked: list[list[Call]], timeout: float) -> list[list[Answer]]:
         answers = await self._runtime.run([call for calls in asked for call in calls], timeout=timeout)
@@ -121,7 +106,3 @@ class LocalRanker:
         except Exception as error:  # noqa: BLE001  # a bad answer must not take the batch down
             log.error("job %s falls back, its answers could not be read: %s", job.id, describe(error))
             return RankFault(Cause.RANKER_ERROR)
-
-
-def _rank_fault(fault: RuntimeFault) -> RankFault:
-    return RankFault(_CAUSES.get(type(fault), Cause.RANKER_ERROR), str(fault))

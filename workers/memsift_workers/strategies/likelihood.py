@@ -19,8 +19,8 @@ from memsift_workers.strategies.language import Language, language
 from memsift_workers.strategies.quoting import quote
 
 _PREFIX: dict[Language, str] = {
-    "en": "Memory: {memory}\nA question that this memory answers:",
-    "zh": "记忆：{memory}\n根据这条记忆可以回答的问题：",
+    "en": "Read the memory, then write the question that it answers.\n\nMemory: {memory}\nQuestion:",
+    "zh": "下面每条记忆后面都有一个由它来回答的问题。\n\n记忆：{memory}\n问题：",
 }
 _SUFFIX: dict[Language, str] = {"en": " {query}", "zh": "{query}"}
 
