@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -21,6 +25,21 @@ def stdout() -> Console:
 def stderr() -> Console:
     """For progress and warnings."""
     return Console(stderr=True, highlight=False)
+
+
+def drawing(width: int = 108) -> Console:
+    """Takes what is printed for `save_svg` and shows nothing."""
+    return Console(record=True, force_terminal=True, width=width, file=io.StringIO(), highlight=False)
+
+
+def save_svg(drawn: Console, path: Path, title: str) -> None:
+    """Write what was printed on a `drawing` as an SVG that needs no font or style from elsewhere."""
+    # rich's template loads its font from a server; the reader's own monospaced font does as well.
+    template = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    template = template.replace("Fira Code, monospace", "ui-monospace, Menlo, Consolas, monospace")
+    drawing = drawn.export_svg(title=title, code_format=template)
+    # rich counts a Chinese character as one column there and would squeeze the text to half its width.
+    path.write_text(re.sub(r' textLength="[^"]*"', "", drawing), encoding="utf-8")
 
 
 def print_json(data: Any) -> None:

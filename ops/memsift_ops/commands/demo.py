@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -24,8 +25,9 @@ PREFILTER_KEEP = 50
 
 @click.command("demo")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Also draw it into this file.")
 @click.option("--scene", type=click.Choice(NAMES), multiple=True, help="Play this one alone.")
-def command(*, as_json: bool, scene: tuple[str, ...]) -> None:
+def command(*, as_json: bool, svg: Path | None, scene: tuple[str, ...]) -> None:
     """Play two conversations through Redis and a real model.
 
     Fetches the model if it is absent, starts Valkey and a worker on free ports of this machine, asks each
@@ -33,28 +35,31 @@ def command(*, as_json: bool, scene: tuple[str, ...]) -> None:
     come from the model.
     """
     scenes = [load(name) for name in scene or NAMES]
-    out = None if as_json else console.stdout()
+    drawn = console.drawing() if svg else None
+    outs = [out for out in (None if as_json else console.stdout(), drawn) if out is not None]
     with temporary() as answering:
         info = answering.worker
-        if out is not None:
+        for out in outs:
             out.print(f"runtime {info.runtime}, model {info.model}, strategy {info.strategy}. {show.LEGEND}")
-        played = asyncio.run(_play_all(scenes, answering, out))
+        played = asyncio.run(_play_all(scenes, answering, outs))
+    if drawn is not None and svg is not None:
+        console.save_svg(drawn, svg, "memsift demo")
     if as_json:
         head = {"runtime": info.runtime, "model": info.model, "strategy": info.strategy}
         console.print_json({**head, "turns": [turn.as_json() for turn in played]})
     _judge(played)
 
 
-async def _play_all(scenes: list[Scene], answering: Answering, out: Console | None) -> list[Played]:
+async def _play_all(scenes: list[Scene], answering: Answering, outs: list[Console]) -> list[Played]:
     played: list[Played] = []
     url, queue = answering.redis_url, answering.queue
     async with Reranker.from_url(url, queue=queue, prefilter_keep=PREFILTER_KEEP) as reranker:
         for scene in scenes:
-            if out is not None:
+            for out in outs:
                 show.print_scene(out, scene)
             async for turn in play(scene, reranker, deadline=DEADLINE_S, waiting=console.waiting):
                 played.append(turn)
-                if out is not None:
+                for out in outs:
                     show.print_turn(out, turn)
                 answering.check()
     return played
