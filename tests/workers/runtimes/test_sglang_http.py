@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from memsift_workers.egress import EgressRefused
 from memsift_workers.runtimes.base import (
     Call,
     Labels,
@@ -180,3 +181,10 @@ async def test_a_proxy_of_the_environment_never_sees_a_prompt(fake_server, conne
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     check_mixed(await (await connect_sglang(fake_server)).run(MIXED, timeout=5))
+
+
+async def test_a_server_at_a_public_address_is_refused_unless_allowed():
+    runtime = SGLangRuntime("http://8.8.8.8:30000", start_timeout=0.1)
+    with pytest.raises(EgressRefused, match="MEMSIFT_ALLOW_EGRESS=1"):
+        await runtime.start()
+    await runtime.close()

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from memsift_workers.egress import check_url
 from memsift_workers.runtimes.base import (
     Answer,
     Call,
@@ -47,6 +48,7 @@ class SGLangRuntime:
         api_key: the server's `--api-key`.
         connect_timeout: seconds to open a connection.
         start_timeout: seconds for the whole of `start`.
+        allow_egress: whether the server may be at a public address.
     """
 
     name = "sglang"
@@ -59,9 +61,11 @@ class SGLangRuntime:
         api_key: str | None = None,
         connect_timeout: float = CONNECT_SECONDS,
         start_timeout: float = START_SECONDS,
+        allow_egress: bool = False,
     ) -> None:
         self.model = model or ""
         self._start_timeout = start_timeout
+        self._allow_egress = allow_egress
         self._http = SGLangHttp(base_url, api_key=api_key, connect_timeout=connect_timeout)
         self._tokenizer = ServerTokenizer(self._http)
         self._lists = True
@@ -70,9 +74,11 @@ class SGLangRuntime:
         """Wait until the server is healthy, learn its model's name and habits, and warm it.
 
         Raises:
+            EgressRefused: it is at a public address, and nobody has allowed that.
             RuntimeMisconfigured: it serves another model, or cannot give log-probabilities.
             RuntimeUnavailable: it was not healthy within `start_timeout`.
         """
+        await check_url(self._http.base_url, allowed=self._allow_egress)
         try:
             async with asyncio.timeout(self._start_timeout):
                 self.model = await self._served_model()
