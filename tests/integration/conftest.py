@@ -14,29 +14,31 @@ class Running:
         self.stack, self.url, self.queue, self.info = stack, url, queue, info
 
 
-@pytest.fixture
-def start_worker(monkeypatch):
-    """Start Valkey and a worker with these settings; both are stopped after the test."""
-    stacks = []
-
-    def start(**settings):
+def start(stack, queue, **settings):
+    """Valkey and a worker with these settings; the settings are gone from the environment afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
         for name, value in {"runtime": "scripted", "scripted_ms": 15, **settings}.items():
-            monkeypatch.setenv(f"MEMSIFT_{name.upper()}", str(value))
-        queue = f"test:{uuid.uuid4().hex[:12]}"
-        stack = Stack(queue)
-        stacks.append(stack)
+            patch.setenv(f"MEMSIFT_{name.upper()}", str(value))
         return Running(stack, stack.start_valkey(), queue, stack.start_worker())
 
-    yield start
-    for stack in stacks:
-        stack.stop()
+
+@pytest.fixture
+def start_worker(queue):
+    """Start Valkey and a worker with these settings; both are stopped after the test."""
+    with Stack(queue) as stack:
+        yield lambda **settings: start(stack, queue, **settings)
 
 
 @pytest.fixture(scope="session")
 def running():
     """One worker for all tests that leave it as it is."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MEMSIFT_RUNTIME", "scripted")
-        queue = f"test:{uuid.uuid4().hex[:12]}"
-        with Stack(queue) as stack:
-            yield Running(stack, stack.start_valkey(), queue, stack.start_worker())
+    queue = f"test:{uuid.uuid4().hex[:12]}"
+    with Stack(queue) as stack:
+        yield start(stack, queue)
+
+
+@pytest.fixture
+def mailbox():
+    """A reply list that no other test reads, of any queue."""
+    name = uuid.uuid4().hex
+    return lambda queue: f"{queue}:reply:{name}"

@@ -305,6 +305,8 @@ def test_the_procfile_starts_what_it_names(tmp_path):
     procfile = tmp_path / "Procfile"
     procfile.write_text(PROCFILE.read_text().replace("6379", str(port)).replace("5555", "0"))
     environment |= {"MEMSIFT_RUNTIME": "scripted", "MEMSIFT_REDIS_URL": valkey.url(port)}
+    # The Procfile says `python`, which is the one of this environment once it is activated.
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
     command = (sys.executable, "-m", "honcho", "start", "-f", str(procfile), "redis", "worker")
     running = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from celery import bootsteps
+from celery import bootsteps, signals
 from celery.worker import state
 
 from memsift_schemas import settings as settings_module
@@ -55,12 +55,18 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
             events=EventStream(dispatcher),
             hostname=worker.hostname,
         )
+        # Celery's loop may take a second or two to notice a SIGTERM; jobs must be left alone at once.
+        signals.worker_shutting_down.connect(self._shutting_down)
         self._service.start()
         while not self._service.started.wait(LOOK_EVERY_S):
             if state.should_stop is not None or state.should_terminate is not None:
                 return
         if self._service.failure is not None:
             raise self._service.failure
+
+    def _shutting_down(self, **_: Any) -> None:
+        if self._service is not None:
+            self._service.take_no_more()
 
     def stop(self, worker: Any) -> None:
         """Finish the batches in flight; jobs that wait stay in Redis."""

@@ -60,13 +60,17 @@ class DrainService:
         self._events.start()
         self._thread.start()
 
-    def stop(self) -> None:
-        """Take nothing more, finish what is in flight, leave the rest in Redis. Blocks for the grace time."""
+    def take_no_more(self) -> None:
+        """Leave what waits in Redis. Returns at once; safe in a signal handler."""
         self._stop_requested.set()
         drain, loop = self._drain, self._loop
         if drain is not None and loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has just ended
                 loop.call_soon_threadsafe(drain.stop)
+
+    def stop(self) -> None:
+        """Take nothing more and finish what is in flight. Blocks for the grace time at most."""
+        self.take_no_more()
         self._thread.join(self._settings.shutdown_grace_s + 5)
         self._events.stop()
 
