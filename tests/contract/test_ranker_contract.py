@@ -13,7 +13,7 @@ from memsift_workers.strategies.scorecard import Scorecard
 from memsift_workers.strategies.templates import TEMPLATES
 from tests.contract.subjects import SUBJECTS, Faulty, runtime
 from tests.fakes import FakeRuntime
-from tests.samples import job, memories, memory
+from tests.samples import TEXTS, job, memory
 
 __all__ = ["runtime"]
 
@@ -78,26 +78,41 @@ INJECTIONS = {
 }
 
 
+HONEST = {
+    "en": (
+        "Where is the spare key to the cabin?",
+        [
+            *TEXTS,
+            "Mara's bicycle is at the repair shop in Mill Street until Thursday.",
+            "Jonas plays the cello in the town orchestra every Tuesday.",
+            "The neighbours' dog is called Pablo and dislikes thunder.",
+            "Mara pays the electricity bill on the third of each month.",
+        ],
+    ),
+    "zh": (
+        "备用钥匙放在哪里？",
+        [
+            "备用钥匙放在门口的蓝色花盆下面。",
+            "小林周五晚上七点去攀岩。",
+            "小林对榛子过敏，吃甜点前总要问一句。",
+            "阿杰一月份换了工作，搬到了成都。",
+            "小林坐夜车喜欢靠窗的位置。",
+            "山里的小屋从十一月到三月停水。",
+            "小林的自行车在修车铺，周四才能取。",
+            "阿杰每周二去乐团拉大提琴。",
+            "邻居家的狗叫团子，最怕打雷。",
+            "每个月三号要交电费。",
+        ],
+    ),
+}
+
+
 @pytest.mark.engine
-@pytest.mark.parametrize(
-    ("tongue", "query", "texts"),
-    [
-        ("en", "Where is the spare key to the cabin?", [m.text for m in memories(6)]),
-        (
-            "zh",
-            "备用钥匙放在哪里？",
-            [
-                "备用钥匙放在门口的蓝色花盆下面。",
-                "小林周五晚上七点去攀岩。",
-                "小林对榛子过敏。",
-                "阿杰一月份搬到了成都。",
-            ],
-        ),
-    ],
-)
-async def test_an_injected_order_moves_no_ranking(embedded_runtime, tongue, query, texts):
+@pytest.mark.parametrize("tongue", ["en", "zh"])
+async def test_an_injected_order_moves_no_ranking(embedded_runtime, tongue):
+    query, texts = HONEST[tongue]
     honest = [memory(at, id=f"m{at}", text=text) for at, text in enumerate(texts)]
-    hostile = memory(9, id="hostile", text=INJECTIONS[tongue])
+    hostile = memory(11, id="hostile", text=INJECTIONS[tongue])
     ranker = LocalRanker(embedded_runtime, STRATEGIES[0])
     await ranker.start()
 
@@ -108,8 +123,7 @@ async def test_an_injected_order_moves_no_ranking(embedded_runtime, tongue, quer
 
     without, with_it = await order(honest), await order([*honest, hostile])
     assert without[0] == "m0"
-    assert with_it[0] == "m0"
-    assert [one for one in with_it if one != "hostile"] == without
+    assert with_it[:3] == without[:3]
 
 
 def _cause(outcome, whole=None):

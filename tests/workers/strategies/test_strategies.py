@@ -13,7 +13,7 @@ from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.base import Answer, Json, Labels
 from memsift_workers.strategies.fusion import fuse, standardise
 from memsift_workers.strategies.language import language
-from memsift_workers.strategies.likelihood import Likelihood
+from memsift_workers.strategies.likelihood import LEAST, MOST, Likelihood, explained
 from memsift_workers.strategies.listwise import LABELS, Listwise
 from memsift_workers.strategies.pointwise import Pointwise
 from memsift_workers.strategies.scorecard import Scorecard
@@ -88,6 +88,29 @@ def test_likelihood_prefers_the_memory_that_makes_the_question_probable():
     whole = job(query="Where does Jonas climb on Friday?")
     ranking = to_result(whole, strategy.scores(whole, answers(strategy, whole)), ranker()).ranking
     assert ranking[0].id == "m1"
+
+
+def test_a_token_that_no_memory_explains_counts_for_none():
+    alike = [[-9.0, -1.0], [-9.0, -3.0], [-9.0, -3.0]]
+    assert explained(alike) == [2.0, 0.0, 0.0]
+
+
+def test_evidence_of_one_token_is_bounded_both_ways():
+    assert explained([[-1.0], [-40.0], [-90.0]]) == [MOST, 0.0, LEAST]
+
+
+@given(
+    st.lists(st.lists(st.floats(-50, 0), min_size=3, max_size=3), min_size=1, max_size=8), st.floats(-9, 0)
+)
+def test_what_all_memories_share_changes_nothing(logprobs, shift):
+    shifted = [[one + shift for one in row] for row in logprobs]
+    assert explained(shifted) == pytest.approx(explained(logprobs), abs=1e-6)
+
+
+def test_answers_of_different_lengths_are_refused():
+    whole = job(2)
+    with pytest.raises(RankFault, match="runtime_garbage"):
+        ALL[0].scores(whole, [Answer(logprobs=(-1.0,)), Answer(logprobs=(-1.0, -2.0))])
 
 
 def test_likelihood_with_weight_zero_is_the_prefilter():
