@@ -8,11 +8,11 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memsift_schemas.errors import SettingsError
-from memsift_schemas.job import DEFAULT_TOP_K, MAX_CANDIDATES
+from memsift_schemas.job import DEFAULT_TOP_K, MAX_CANDIDATES, MAX_TURNS
 
 PREFIX = "MEMSIFT_"
 # What a worker can serve; `a>b` is a chain in which `a` prunes for `b`.
-RANKERS = ("local",)
+RANKERS = ("local", "jev", "clef", "nox", "decision")
 S = TypeVar("S", bound="Settings")
 
 
@@ -84,8 +84,8 @@ class WorkerSettings(Settings):
     chat_template: Literal["chatml", "qwen3-no-think", "llama3", "gemma", "plain"] = Field(
         "chatml", description="The model's chat template; all strategies but `likelihood` use it."
     )
-    # Measured with the default model by `memsift rank --data`, see docs/evaluation.md: in English the model lifts
-    # MRR, in Chinese, which it has hardly read, it may only settle what the prefilter leaves close.
+    # Measured with the default model, see docs/evaluation.md: in English it lifts MRR; in Chinese, which it
+    # has hardly read, it may only settle what the prefilter leaves close.
     fusion_weight_en: float = Field(
         1.0, ge=0, description="`likelihood`, English: weight of the model beside the prefilter's 1."
     )
@@ -94,6 +94,24 @@ class WorkerSettings(Settings):
     )
     sglang_url: str = Field("http://127.0.0.1:30000", description="An SGLang server or sglang-router.")
     sglang_api_key: str | None = Field(None, repr=False, description="Its API key, if it wants one.")
+    clef_url: str = Field(
+        "http://127.0.0.1:8080",
+        description="`clef`: a server with `/rerank`, or the endpoint's own URL; the dialect is found out.",
+    )
+    clef_model: str | None = Field(None, description="`clef`: the model's name, where the server wants one.")
+    clef_api_key: str | None = Field(None, repr=False, description="`clef`: its API key, if it wants one.")
+    # 32: what text-embeddings-inference takes by default (--max-client-batch-size).
+    clef_max_documents: int = Field(
+        32, ge=1, le=MAX_CANDIDATES, description="`clef`: memories per request; a job of more is split."
+    )
+    clef_max_chars: int = Field(
+        4_000, ge=200, le=100_000, description="`clef`: characters of question and one memory together."
+    )
+    clef_turns: int = Field(
+        0, ge=0, le=MAX_TURNS, description="`clef`: last turns put before the question, as far as half fits."
+    )
+    clef_concurrency: int = Field(8, ge=1, le=256, description="`clef`: requests under way at once.")
+    clef_usd_per_million_tokens: float = Field(0.0, ge=0, description="`clef`: price of a paid service.")
     batch_max: int = Field(16, ge=1, le=1024, description="A micro-batch is full at this many jobs.")
     batch_wait_ms: float = Field(8.0, ge=0, le=1000, description="How long a micro-batch waits to fill up.")
     batches_in_flight: int = Field(
@@ -106,6 +124,84 @@ class WorkerSettings(Settings):
     embedded_cache_mb: int = Field(1024, ge=64, description="KV cache of the embedded runtime.")
     embedded_threads: int = Field(0, ge=0, description="Threads of the embedded runtime; 0 lets it choose.")
     scripted_ms: float = Field(15.0, ge=0, description="What a batch takes in the scripted runtime.")
+    nox_url: str = Field(
+        "https://api.openai.com/v1", description="`nox`: base URL of an OpenAI-compatible API."
+    )
+    nox_api_key: str | None = Field(None, repr=False, description="`nox`: its API key, if it wants one.")
+    nox_model: str = Field("", description="`nox`: the chat model's name there; must be set.")
+    nox_thinking_tokens: int = Field(
+        0, ge=0, le=100_000, description="`nox`: tokens for a model that thinks before it answers."
+    )
+    nox_usd_per_million_in: float = Field(0.0, ge=0, description="`nox`: price of a million prompt tokens.")
+    nox_usd_per_million_out: float = Field(0.0, ge=0, description="`nox`: price of a million output tokens.")
+    nox_usd_per_million_cached: float | None = Field(
+        None, ge=0, description="`nox`: price of a million cached prompt tokens; unset for no discount."
+    )
+    decision_url: str = Field(
+        "http://127.0.0.1:30000", description="`decision`: a System One server; the path is added."
+    )
+    decision_api_key: str | None = Field(
+        None, repr=False, description="`decision`: its API key, if it wants one."
+    )
+    decision_model: str = Field("jev-latest", description="`decision`: the model's name there.")
+    decision_dialect: Literal["systemone", "workers-ai", "sglang"] = Field(
+        "systemone", description="`decision`: /v1/systemone, the URL as it is, or SGLang's /v1/decisions."
+    )
+    # A self-hosted Clef reads 16,384 tokens a request, Workers AI 64 questions; hosted Jev takes 64,000
+    # tokens a request and 32,000 of state.
+    decision_max_questions: int = Field(64, ge=1, description="`decision`: questions in one request.")
+    decision_max_tokens: int = Field(16_000, ge=100, description="`decision`: tokens in one request.")
+    decision_max_state_tokens: int = Field(
+        8_000, ge=50, description="`decision`: tokens of question and conversation; older turns are left out."
+    )
+    decision_usd_per_million_in: float = Field(
+        0.0, ge=0, description="`decision`: price of a million input tokens."
+    )
+    decision_usd_per_million_out: float = Field(
+        0.0, ge=0, description="`decision`: price of a million output tokens."
+    )
+    # Chosen on five sets, none of them LoCoMo; docs/rankers.md tells the rule and what the parts are worth.
+    jev_weight_similarity: float = Field(
+        1.0, ge=-100, le=100, description="`jev`: weight of the vector similarity."
+    )
+    jev_weight_words: float = Field(0.6, ge=-100, le=100, description="`jev`: weight of BM25 of other words.")
+    jev_weight_names: float = Field(
+        0.6, ge=-100, le=100, description="`jev`: weight of BM25 of persons and places."
+    )
+    jev_weight_verbs: float = Field(0.6, ge=-100, le=100, description="`jev`: weight of BM25 of verbs.")
+    jev_weight_times: float = Field(0.6, ge=-100, le=100, description="`jev`: weight of BM25 of time words.")
+    jev_weight_characters: float = Field(
+        0.7, ge=-100, le=100, description="`jev`: weight of BM25 of single Chinese characters."
+    )
+    jev_weight_context: float = Field(
+        0.3, ge=-100, le=100, description="`jev`: weight of BM25 of what was said before."
+    )
+    jev_weight_same_name: float = Field(
+        0.2, ge=-100, le=100, description="`jev`: weight of the question's names."
+    )
+    jev_weight_other_name: float = Field(
+        -0.2, ge=-100, le=100, description="`jev`: weight of another's name instead."
+    )
+    jev_weight_when: float = Field(
+        2.0, ge=-100, le=100, description="`jev`: weight of the time that a memory names."
+    )
+    jev_weight_learned: float = Field(
+        3.0, ge=-100, le=100, description="`jev`: weight of the day it was learned on."
+    )
+    jev_weight_wrong_time: float = Field(
+        -2.0, ge=-100, le=100, description="`jev`: weight of naming another time."
+    )
+    jev_weight_tells_time: float = Field(
+        0.3, ge=-100, le=100, description="`jev`: weight of a time, where one is asked for."
+    )
+    jev_weight_recency: float = Field(0.04, ge=-100, le=100, description="`jev`: weight of newness.")
+    jev_idf_memories: int = Field(
+        512, ge=0, le=100_000, description="`jev`: memories counted per user in Redis; 0 counts none."
+    )
+    jev_idf_ttl_s: int = Field(604_800, ge=1, description="`jev`: how long the counts of an idle user live.")
+    jev_idf_key: str | None = Field(
+        None, repr=False, description="`jev`: secret that the counted words are hashed with."
+    )
     sentry_dsn: str | None = Field(
         None, repr=False, description="Where worker errors go; ids only, never text."
     )

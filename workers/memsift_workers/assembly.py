@@ -38,6 +38,22 @@ def _build_ranker(name: str, settings: WorkerSettings) -> Ranker:
         case "local":
             runtime = Remembering(build_runtime(settings), SystemClock())
             return LocalRanker(runtime, build_strategy(settings))
+        case "jev":
+            from memsift_workers.rankers.jev.ranker import JevRanker  # noqa: PLC0415
+
+            return JevRanker(settings)
+        case "clef":
+            from memsift_workers.rankers.clef.ranker import ClefRanker  # noqa: PLC0415
+
+            return ClefRanker(settings)
+        case "nox":
+            from memsift_workers.rankers.nox.ranker import build_nox  # noqa: PLC0415
+
+            return build_nox(settings)
+        case "decision":
+            from memsift_workers.rankers.decision.ranker import build_decision  # noqa: PLC0415
+
+            return build_decision(settings)
         case _:
             raise RuntimeMisconfigured(f"there is no ranker {name}")
 
@@ -57,7 +73,9 @@ def build_runtime(settings: WorkerSettings) -> Runtime:
         case "sglang":
             from memsift_workers.runtimes.sglang import SGLangRuntime  # noqa: PLC0415
 
-            return SGLangRuntime(settings.sglang_url, api_key=settings.sglang_api_key)
+            return SGLangRuntime(
+                settings.sglang_url, api_key=settings.sglang_api_key, allow_egress=settings.allow_egress
+            )
         case "scripted":
             from memsift_workers.runtimes.scripted import ScriptedRuntime  # noqa: PLC0415
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import rjieba
 
-from memsift_producer.prefilter.words import STOPWORDS, stem
+from memsift_schemas.words import STOPWORDS, stem
 
 # The same memories come back with every turn. An entry takes .5 to 2 KB here and about
 # as much in the other caches of this size: some 20 MB in all when full.

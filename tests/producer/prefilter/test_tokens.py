@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsift_producer.prefilter.tokens import CACHED_TEXTS, keywords
-from memsift_producer.prefilter.words import stem
+from memsift_schemas.words import stem
 
 
 def words(text):

@@ -56,20 +56,21 @@ class Retrying:
         """
         now = asyncio.get_running_loop().time
         pause = Pause()
-        for attempts_left in reversed(range(self._attempts)):
+        attempts = 0
+        while True:
             if self._closed_until > now():
-                await self._wait(self._closed_until - now(), ends_at, Busy("the server asked to be left alone"))
+                busy = Busy("the server has asked to be left alone")
+                await self._wait(self._closed_until - now(), ends_at, busy)
+            attempts += 1
             try:
                 return await send()
             except Busy as busy:
                 if busy.after is not None:
-                    self._closed_until = max(
-                        self._closed_until, now() + min(busy.after, MOST_LEFT_ALONE_S)
-                    )
-                if not attempts_left:
+                    closed_until = now() + min(busy.after, MOST_LEFT_ALONE_S)
+                    self._closed_until = max(self._closed_until, closed_until)
+                if attempts >= self._attempts:
                     raise
                 await self._wait(max(busy.after or 0.0, pause.next()), ends_at, busy)
-        raise AssertionError("unreachable: the last attempt returns or raises")
 
     @staticmethod
     async def _wait(seconds: float, ends_at: float, busy: Busy) -> None:

@@ -1,0 +1,1 @@
+"""The `clef` ranker: a cross-encoder behind any server that speaks `/rerank`."""

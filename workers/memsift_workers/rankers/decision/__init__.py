@@ -1,0 +1,1 @@
+"""The `decision` ranker: a decision model behind a System One server."""

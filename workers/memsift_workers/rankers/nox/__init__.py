@@ -1,0 +1,1 @@
+"""The `nox` ranker: a chat model behind any OpenAI-compatible endpoint."""
