@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import click
@@ -21,6 +22,9 @@ DEADLINE_S = 60.0
 # All that recall found reaches the model, but for near-duplicates: the questions of these short
 # conversations are about different things, and keeping 20 of 50 would leave out what answers the first.
 PREFILTER_KEEP = 50
+# The story is about what is on today, and a model of this size knows no dates: `jev` does, and all that it has
+# ranked goes on to the model, so that each memory's prompt is reused at the next question.
+CHAIN = {"MEMSIFT_RANKER": "jev>local", "MEMSIFT_CASCADE_KEEP": str(PREFILTER_KEEP)}
 
 
 @click.command("demo")
@@ -34,6 +38,8 @@ def command(*, as_json: bool, svg: Path | None, scene: tuple[str, ...]) -> None:
     question as a chat frontend would, and stops everything at the end. Exit code 1 when a ranking did not
     come from the model.
     """
+    for name, value in CHAIN.items():
+        os.environ.setdefault(name, value)
     scenes = [load(name) for name in scene or NAMES]
     drawn = console.drawing() if svg else None
     outs = [out for out in (None if as_json else console.stdout(), drawn) if out is not None]

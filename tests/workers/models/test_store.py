@@ -148,6 +148,11 @@ def test_paths_that_name_a_model(tmp_path):
     assert resolve_model(str(folder / "one.gguf")) == folder / "one.gguf"
     assert resolve_model(str(folder)) == folder / "one.gguf"
     assert resolve_model(str(exported)) == exported
+    hub = tmp_path / "hub"
+    hub.mkdir()
+    (hub / "config.json").touch()
+    (hub / "model.safetensors").touch()
+    assert resolve_model(str(hub)) == hub
 
 
 def test_a_path_in_the_home_directory(tmp_path, monkeypatch):
@@ -159,9 +164,9 @@ def test_a_path_in_the_home_directory(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("files", "remedy"),
     [
-        (["model.safetensors", "config.json"], "optimum-cli export openvino"),
+        (["model.safetensors"], "no config.json with safetensors"),
         (["a.gguf", "b.gguf"], "name one of them"),
-        ([], "holds neither"),
+        ([], "no GGUF file"),
     ],
 )
 def test_a_folder_that_the_runtime_cannot_read(tmp_path, files, remedy):

@@ -19,6 +19,7 @@ from typing import IO
 
 from memsift_workers.models.errors import DigestMismatch, ModelMissing, ModelUnusable, PullFailed
 from memsift_workers.models.folders import models_dir
+from memsift_workers.models.openvino_ir import MODEL_FILE, is_hugging_face
 
 __all__ = ["DEFAULT_MODEL", "WHEEL_MODELS", "WheelModel", "models_dir", "pull_default_model", "resolve_model"]
 
@@ -99,11 +100,11 @@ def resolve_model(name_or_path: str) -> Path:
 
     Args:
         name_or_path: `smollm2-135m`, a GGUF file, a folder in OpenVINO's form (`openvino_model.xml`, as on
-            Hugging Face under `OpenVINO/` or written by `optimum-cli export openvino`), or a folder that
-            holds one GGUF file.
+            Hugging Face under `OpenVINO/`), a Hugging Face folder with safetensors, or a folder that holds
+            one GGUF file.
 
     Returns:
-        A GGUF file, or a folder with `openvino_model.xml`.
+        A GGUF file, or a folder with `openvino_model.xml` or safetensors.
 
     Raises:
         ModelMissing: nothing is there.
@@ -128,17 +129,17 @@ def resolve_model(name_or_path: str) -> Path:
 
 
 def _in_folder(folder: Path) -> Path:
-    if (folder / "openvino_model.xml").is_file():
+    if (folder / MODEL_FILE).is_file():
         return folder
     files = sorted(folder.glob("*.gguf"))
     if len(files) == 1:
         return files[0]
     if files:
         raise ModelUnusable(f"{folder} holds {len(files)} GGUF files: name one of them")
-    raise ModelUnusable(
-        f"{folder} holds neither openvino_model.xml nor a GGUF file; a folder of safetensors becomes usable "
-        f"with `optimum-cli export openvino --model {folder} OUT`"
-    )
+    if is_hugging_face(folder):
+        return folder
+    forms = f"no {MODEL_FILE}, no GGUF file, and no config.json with safetensors"
+    raise ModelUnusable(f"{folder} holds {forms}")
 
 
 def _download(model: WheelModel, folder: Path) -> Path:
