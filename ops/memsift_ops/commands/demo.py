@@ -22,7 +22,7 @@ DEADLINE_S = 60.0
 # All that recall found reaches the model, but for near-duplicates: the questions of these short
 # conversations are about different things, and keeping 20 of 50 would leave out what answers the first.
 PREFILTER_KEEP = 50
-# The story is about what is on today, and a model of this size knows no dates: `jev` does, and all that it has
+# The story is about what is on today, and a model of this size knows no dates: `jev` does. All that it has
 # ranked goes on to the model, so that each memory's prompt is reused at the next question.
 CHAIN = {"MEMSIFT_RANKER": "jev>local", "MEMSIFT_CASCADE_KEEP": str(PREFILTER_KEEP)}
 
