@@ -18,7 +18,6 @@ def start(settings: WorkerSettings) -> None:
         sentry_sdk.init(
             dsn=settings.sentry_dsn,
             include_local_variables=False,
-            send_default_pii=False,
             max_request_body_size="never",
             before_send=scrub,
         )

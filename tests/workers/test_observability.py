@@ -1,0 +1,79 @@
+"""What reaches Sentry says what went wrong and where, and holds no text of a job."""
+
+import orjson
+import pytest
+import sentry_sdk
+from sentry_sdk.transport import Transport
+
+from memsift_schemas import WorkerSettings
+from memsift_workers import observability
+from memsift_workers.faults import describe
+from memsift_workers.runtimes.base import RuntimeGarbage
+
+SECRET = "xyzzy-secret"
+
+
+class Recorder(Transport):
+    sent: list = []  # noqa: RUF012  # shared on purpose: Sentry makes the instance
+
+    def capture_envelope(self, envelope):
+        self.sent.append(envelope.serialize())
+
+
+@pytest.fixture
+def sentry(monkeypatch):
+    Recorder.sent = []
+    real = sentry_sdk.init
+    monkeypatch.setattr(sentry_sdk, "init", lambda **options: real(transport=Recorder, **options))
+    observability.start(WorkerSettings(sentry_dsn="https://key@sentry.invalid/1"))
+    yield Recorder
+    sentry_sdk.get_client().close()
+    sentry_sdk.get_global_scope().set_client(None)
+
+
+def fail(error):
+    memory_text = SECRET  # a local variable that a stack frame would show
+    try:
+        raise error
+    except type(error) as caught:
+        sentry_sdk.capture_exception(caught)
+    return memory_text
+
+
+def test_a_foreign_exceptions_message_and_the_local_variables_stay_here(sentry):
+    fail(ValueError(f"bad value {SECRET}"))
+    sentry_sdk.flush(2)
+    (raw,) = sentry.sent
+    assert SECRET.encode() not in raw
+    assert b"ValueError" in raw
+    assert b"message withheld" in raw
+
+
+def test_our_own_message_passes(sentry):
+    fail(RuntimeGarbage("19 answers for 20 prompts"))
+    sentry_sdk.flush(2)
+    assert b"19 answers for 20 prompts" in sentry.sent[0]
+
+
+def test_extra_data_and_breadcrumbs_are_taken_out():
+    event = {
+        "extra": {"memory": SECRET},
+        "breadcrumbs": [SECRET],
+        "exception": {"values": [{"value": SECRET}]},
+    }
+    assert SECRET.encode() not in orjson.dumps(observability.scrub(event, {}))
+
+
+def test_without_a_dsn_nothing_is_started():
+    observability.start(WorkerSettings(sentry_dsn=None))
+    assert not sentry_sdk.is_initialized()
+
+
+def test_an_error_is_told_by_type_and_place():
+    try:
+        raise KeyError(SECRET)
+    except KeyError as error:
+        told = describe(error)
+    assert told.startswith("KeyError (test_observability.py:")
+    assert SECRET not in told
+    assert describe(RuntimeGarbage("odd")) == "RuntimeGarbage: odd"
