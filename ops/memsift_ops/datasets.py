@@ -39,9 +39,14 @@ class _MemoryRow(_Row):
     created_at: Moment
 
 
+class _GoldRow(_Row):
+    gold: tuple[str, ...]
+
+
 class _QueryRow(_Row):
     id: str
     lang: str = ""
+    category: str = ""
     now: Moment
     query: str = Field(repr=False)
     context: tuple[str, ...] = Field(default=(), repr=False)
@@ -63,6 +68,8 @@ class Case:
         turns: the conversation before it.
         memories: what recall found, with its similarities.
         gold: ids of what is relevant, also what recall missed; never empty.
+        lang: its language, "" where the set does not tell.
+        category: the set's own kind of question, likewise.
     """
 
     id: str
@@ -72,11 +79,27 @@ class Case:
     turns: tuple[Turn, ...]
     memories: tuple[Memory, ...]
     gold: frozenset[str]
+    lang: str = ""
+    category: str = ""
 
 
 def available(folder: Path) -> list[str]:
     """The names of the sets in a folder."""
     return sorted(path.name.removesuffix(QUERIES) for path in folder.glob(f"*{QUERIES}"))
+
+
+def measurable(folder: Path) -> list[str]:
+    """The names of the sets in a folder that have labelled questions and memories of their own.
+
+    Raises:
+        InvalidInput: a file cannot be read.
+    """
+    return [
+        name
+        for name in available(folder)
+        if (folder / f"{name}{MEMORIES}").is_file()
+        and any(row.gold for _, row in _rows(folder / f"{name}{QUERIES}", _GoldRow))
+    ]
 
 
 def load(folder: Path, name: str, *, limit: int | None = None, seed: int = 1) -> list[Case]:
@@ -94,7 +117,10 @@ def load(folder: Path, name: str, *, limit: int | None = None, seed: int = 1) ->
     queries_at, memories_at = folder / f"{name}{QUERIES}", folder / f"{name}{MEMORIES}"
     if not queries_at.is_file():
         raise InvalidInput(f"no set {name} in {folder}; there is: {', '.join(available(folder)) or 'none'}")
-    queries = [(line, row) for line, row in _rows(queries_at, _QueryRow) if row.gold]
+    every = _rows(queries_at, _QueryRow)
+    if len({row.id for _, row in every}) < len(every):
+        raise InvalidInput(f"{queries_at.name}: two queries have the same id")
+    queries = [(line, row) for line, row in every if row.gold]
     if not queries:
         raise InvalidInput(f"{queries_at.name}: no query has labelled memories, so nothing can be measured")
     random.Random(seed).shuffle(queries)
@@ -123,6 +149,8 @@ def _case(row: _QueryRow, texts: dict[str, _MemoryRow], place: str) -> Case:
         turns=tuple(_turn(line) for line in row.context),
         memories=memories,
         gold=frozenset(row.gold),
+        lang=row.lang,
+        category=row.category,
     )
 
 

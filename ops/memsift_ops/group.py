@@ -19,7 +19,9 @@ from memsift_schemas.errors import InvalidInput, SettingsError
 # Command -> its one line of help, kept here so that `memsift --help` imports no command.
 COMMANDS = {
     "bench": "Measure memsift on this machine.",
+    "compare": "Compare two reports of `memsift eval`, noise told apart.",
     "demo": "Play two conversations through Redis and a real model.",
+    "eval": "Measure rankers on labelled questions: precision, latency, cost.",
     "model": "Fetch and list model weights.",
     "rank": "Rank the memories of a file, or measure on a data set.",
     "up": "Run Valkey, a worker and Flower on this machine.",

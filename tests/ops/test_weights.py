@@ -59,7 +59,7 @@ def test_a_runtime_without_local_weights_needs_none(pulls, monkeypatch, runtime)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("/no/such.gguf", "no model at /no/such.gguf"), ("/", "/ holds neither")]
+    ("name", "said"), [("/no/such.gguf", "no model at /no/such.gguf"), ("/", "/ holds no openvino_model.xml")]
 )
 def test_another_model_is_never_replaced_by_the_default(pulls, monkeypatch, name, said):
     monkeypatch.setenv("MEMSIFT_MODEL", name)

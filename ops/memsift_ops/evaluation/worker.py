@@ -1,0 +1,108 @@
+"""Who answers an evaluation: a running worker, or a temporary one that serves the asked rankers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+import psutil
+
+from memsift_ops import console, services
+from memsift_ops.local import Answering
+from memsift_ops.stack import Stack
+from memsift_ops.weights import ensure_model
+from memsift_schemas import settings
+from memsift_schemas.settings import ProducerSettings, WorkerSettings
+
+
+@contextlib.contextmanager
+def serving(rankers: Sequence[str]) -> Iterator[Answering]:
+    """The worker at `MEMSIFT_REDIS_URL` if one is ready there, else a temporary stack.
+
+    A temporary worker counts no words for `jev` in Redis unless `MEMSIFT_JEV_IDF_MEMORIES` is set: a ranking
+    then depends on its own question alone, and a continued run gives the numbers of an unbroken one.
+
+    Args:
+        rankers: names and chains, at least one.
+
+    Raises:
+        Failure: a process did not start, or the model cannot be had.
+        SettingsError: a setting is wrong.
+    """
+    wanted = settings.load(ProducerSettings)
+    workers = services.ready_workers(wanted.redis_url, wanted.queue)
+    if workers:
+        yield Answering(wanted.redis_url, wanted.queue, workers[0])
+        return
+    if any("local" in ranker.split(">") for ranker in rankers):
+        ensure_model()
+    with _environment(worker_environment(rankers)), Stack(wanted.queue) as stack:
+        with console.waiting("starting Valkey"):
+            stack.start_valkey()
+        with console.waiting(f"starting a worker that serves {', '.join(rankers)}"):
+            worker = stack.start_worker()
+        yield Answering(stack.redis_url, wanted.queue, worker, stack)
+
+
+def worker_environment(rankers: Sequence[str]) -> dict[str, str]:
+    """What a temporary worker is told beyond the environment of this process."""
+    first, *more = rankers
+    told = {"MEMSIFT_RANKER": first, "MEMSIFT_ALSO_SERVE": ",".join(more)}
+    counted = os.environ.get("MEMSIFT_JEV_IDF_MEMORIES", "0")
+    return {**told, "MEMSIFT_JEV_IDF_MEMORIES": counted}
+
+
+def relevant_settings() -> dict[str, object]:
+    """The settings that may change a ranking, JSON-ready and without addresses of Redis or secrets.
+
+    Raises:
+        SettingsError: a setting is wrong.
+    """
+    every = {
+        **settings.load(WorkerSettings).model_dump(mode="json"),
+        **settings.load(ProducerSettings).model_dump(mode="json"),
+    }
+    apart = ("redis_url", "queue", "sentry_dsn", "ranker", "also_serve")
+    return {name: value for name, value in every.items() if name not in apart and not name.endswith("_key")}
+
+
+class WorkerCpu:
+    """CPU seconds of a worker on this machine.
+
+    Args:
+        pid: the process id that the worker tells of itself. It may run on another machine, where the same
+            number is something else here; only a process that is a memsift worker is read.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._process: psutil.Process | None = None
+        with contextlib.suppress(psutil.Error, ValueError):
+            process = psutil.Process(pid)
+            if services.APP in process.cmdline():
+                self._process = process
+
+    def seconds(self) -> float | None:
+        """User and system time so far, in steps of the kernel's clock tick; None when it cannot be read."""
+        if self._process is None:
+            return None
+        try:
+            times = self._process.cpu_times()
+        except psutil.Error:
+            return None
+        return float(times.user + times.system)
+
+
+@contextlib.contextmanager
+def _environment(told: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for the children that are started meanwhile."""
+    before = {name: os.environ.get(name) for name in told}
+    os.environ.update(told)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
