@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from celery import bootsteps, signals
+from celery.platforms import EX_FAILURE
 from celery.worker import state
 
 from memsift_schemas import settings as settings_module
@@ -54,6 +55,7 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
             rankers=build_rankers(settings),
             events=EventStream(dispatcher),
             hostname=worker.hostname,
+            on_failure=_end_worker,
         )
         # Celery's loop may take a second or two to notice a SIGTERM; jobs must be left alone at once.
         signals.worker_shutting_down.connect(self._shutting_down)
@@ -78,3 +80,8 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
             self._connection = None
 
     terminate = stop
+
+
+def _end_worker() -> None:
+    """Celery's loop sees this and ends the worker with that exit code."""
+    state.should_terminate = EX_FAILURE

@@ -8,7 +8,7 @@ import gc
 import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import orjson
 from redis.asyncio import Redis
@@ -37,16 +37,24 @@ SPARE_CONNECTIONS = 4
 class DrainService:
     """Starts the rankers, then drains until it is told to stop.
 
-    Raises nothing into Celery's thread but the reason why it can never start.
+    `on_failure` is called, on the drain's thread, when the drain has ended by an error: a worker without
+    one would look alive and take no job. `failure` then holds the reason.
     """
 
     def __init__(
-        self, *, settings: WorkerSettings, rankers: Sequence[Ranker], events: EventStream, hostname: str
+        self,
+        *,
+        settings: WorkerSettings,
+        rankers: Sequence[Ranker],
+        events: EventStream,
+        hostname: str,
+        on_failure: Callable[[], None],
     ) -> None:
         self._settings = settings
         self._rankers = {ranker.name: ranker for ranker in rankers}
         self._events = events
         self._hostname = hostname
+        self._on_failure = on_failure
         self._clock = ServerClock()
         self._stop_requested = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -79,7 +87,8 @@ class DrainService:
             asyncio.run(self._serve())
         except Exception as error:  # noqa: BLE001  # told to Celery's thread, which ends the worker
             self.failure = error
-            log.critical("the drain ended: %s", describe(error))
+            log.critical("the drain ended, and so does this worker: %s", describe(error))
+            self._on_failure()
         finally:
             self.started.set()
 
