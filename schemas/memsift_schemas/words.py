@@ -1,8 +1,18 @@
-"""Word lists and the English stemmer that keywords and duplicates share."""
+"""From text to terms, in Chinese and English: folding, cutting, stopwords, an English stemmer."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections import Counter
 from functools import lru_cache
+from itertools import chain
+
+import rjieba
+
+HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_WORD = re.compile(r"[^\W_]+")
+_CACHED_WORDS = 32_768
 
 _ENGLISH_STOPWORDS = """
 a about also am an and any are as at be been being but by can could d did do does doing for from had has
@@ -36,6 +46,34 @@ _BASE_FORM = {
 }
 _SHORTEST_STEMMED = 4
 _CACHED_STEMS = 16_384
+
+
+def fold(text: str) -> str:
+    """One form for what reads alike: lower case, full-width letters and digits made plain (NFKC)."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
+
+
+def terms(folded: str) -> Counter[str]:
+    """How often each term occurs in a folded text.
+
+    Chinese is cut by jieba's dictionary without its hidden Markov model, which invents words such as 我下
+    (from 我下周三). The characters beside the words make up for cuts that differ between question and memory,
+    and for near-synonyms (出行, 旅行). MRR of BM25 on the 433 Chinese evaluation queries: words and
+    characters .83, words alone .80, character bigrams .80, characters and bigrams .82, jieba's search mode
+    .77.
+    """
+    words = rjieba.cut(folded, False) if HAN.search(folded) else _WORD.findall(folded)
+    return Counter(chain.from_iterable(map(_terms_of, words)))
+
+
+@lru_cache(_CACHED_WORDS)
+def _terms_of(word: str) -> tuple[str, ...]:
+    """What one word of a text is found by; nothing for stopwords, spaces and punctuation."""
+    if word in STOPWORDS or not word.isalnum():
+        return ()
+    if len(word) == 1 or not HAN.match(word):
+        return (stem(word),)
+    return (word, *(character for character in word if character not in STOPWORDS))
 
 
 @lru_cache(_CACHED_STEMS)

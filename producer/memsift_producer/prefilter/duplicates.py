@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from memsift_producer.prefilter.particulars import same_particulars
 from memsift_producer.prefilter.signals import unit_rows
-from memsift_producer.prefilter.tokens import CACHED_TEXTS, fold
+from memsift_producer.prefilter.tokens import CACHED_TEXTS
 from memsift_schemas.memory import Memory
-from memsift_schemas.words import stem
+from memsift_schemas.words import fold, stem
 
 Pairs = NDArray[np.bool_]
 

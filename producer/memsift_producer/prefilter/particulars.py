@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import rjieba
 
-from memsift_producer.prefilter.tokens import CACHED_TEXTS, HAN
-from memsift_schemas.words import STOPWORDS, stem
+from memsift_producer.prefilter.tokens import CACHED_TEXTS
+from memsift_schemas.words import HAN, STOPWORDS, stem
 
 _LATIN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff\uf900-\ufaff]+(?:['’][a-zA-Z]+)?")
 _NEGATION = "not"

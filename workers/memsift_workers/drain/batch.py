@@ -11,17 +11,16 @@ from redis.asyncio import Redis
 from memsift_schemas.clock import Clock
 from memsift_schemas.job import RerankJob
 from memsift_schemas.redis_link import REDIS_FAULTS
-from memsift_schemas.result import Cause, Refusal, RerankResult
+from memsift_schemas.result import Cause, Refusal
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain import replies
 from memsift_workers.drain.delivery import Delivery, Poison, receive
 from memsift_workers.drain.events import EventStream
+from memsift_workers.drain.replies import Reply
 from memsift_workers.faults import describe
 from memsift_workers.rankers.base import Outcome, Ranker, RankFault, to_result
 
 log = logging.getLogger("memsift.worker")
-
-Reply = RerankResult | Refusal
 
 
 class BatchHandler:
@@ -59,9 +58,7 @@ class BatchHandler:
         ]
         ready = [delivery for delivery in deliveries if delivery.refused is None]
         # Jobs of one user and session side by side: their common prefix is computed once.
-        ready.sort(
-            key=lambda delivery: (delivery.job.user, delivery.job.session) if delivery.job else ("", "")
-        )
+        ready.sort(key=lambda delivery: _conversation(delivery.job))
         for delivery in ready:
             self._events.send("task-started", uuid=delivery.envelope.id, timestamp=self._clock.time())
         answered += await self._rank(ready, popped_at)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsift_workers.rankers.jev.analysis import fold
+from memsift_schemas.words import fold
 from memsift_workers.rankers.jev.spans import Span, agreement, local_day, overlaps, weekly
 from memsift_workers.rankers.jev.times import asks_when, spans, tells_clock, without_relative
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
-from itertools import chain
 from typing import NamedTuple
 
 import rjieba
 
-from memsift_schemas.words import STOPWORDS, stem
+from memsift_schemas.words import HAN, fold, terms
 from memsift_workers.rankers.jev.english import KIN_STEMS, TIME_STEMS, VERB_STEMS, names_en
 from memsift_workers.rankers.jev.times import without_relative
 
 # The same memories come back with every turn; an entry takes about 1 KB.
 CACHED_TEXTS = 8192
-_CACHED_WORDS = 32_768
 _CACHED_QUERIES = 512  # one is looked at twice, by the store of idf and by the features
-HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
-_WORD = re.compile(r"[^\W_]+")
 _CAPITAL = re.compile("[A-Z]")
 # jieba's tags of person, place, organisation and other proper names.
 _NAME_TAGS = frozenset(["nr", "ns", "nt", "nz", "nrt", "nrfg"])
@@ -93,8 +87,7 @@ class Query(NamedTuple):
 def analyse(text: str) -> Text:
     """Terms of a text: stemmed English words; Chinese words and their single characters; no stopwords."""
     folded = fold(text)
-    words = rjieba.cut(folded, False) if HAN.search(folded) else _WORD.findall(folded)
-    counts = Counter(chain.from_iterable(map(_terms, words)))
+    counts = terms(folded)
     names = names_en(text) if _CAPITAL.search(text) else frozenset[str]()
     if not folded.isascii():
         names |= frozenset(_TITLED.findall(folded))
@@ -115,11 +108,6 @@ def analyse_query(query: str) -> Query:
     return Query(whole.folded, text, classes, tuple(dict.fromkeys(names)))
 
 
-def fold(text: str) -> str:
-    """One form for what reads alike: lower case, full-width letters and digits made plain (NFKC)."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
-
-
 def _chinese_names(folded: str) -> Iterator[str]:
     yield from _TITLED.findall(folded)
     for hmm in (False, True):
@@ -137,13 +125,3 @@ def _classify(term: str, tags: dict[str, str], names: frozenset[str]) -> Class:
     if term in VERB_STEMS or tag.startswith("v"):
         return Class.VERB
     return Class.OTHER if tag or term.isascii() else Class.CHARACTER
-
-
-@lru_cache(_CACHED_WORDS)
-def _terms(word: str) -> tuple[str, ...]:
-    """What one word of a text is found by; nothing for stopwords, spaces and punctuation."""
-    if word in STOPWORDS or not word.isalnum():
-        return ()
-    if len(word) == 1 or not HAN.match(word):
-        return (stem(word),)
-    return (word, *(character for character in word if character not in STOPWORDS))
