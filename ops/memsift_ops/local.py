@@ -41,19 +41,26 @@ class Answering:
 
 
 @contextlib.contextmanager
-def temporary() -> Iterator[Answering]:
-    """Start Valkey and a worker with a warm model; they are stopped on leaving.
+def temporary(
+    what: str = "a worker, loading and warming its model", *, model: bool = True
+) -> Iterator[Answering]:
+    """Start Valkey and a worker; they are stopped on leaving.
+
+    Args:
+        what: is being started, for who waits.
+        model: whether the worker needs the weights; they are fetched when absent.
 
     Raises:
         Failure: a process did not start, or the model cannot be had.
         SettingsError: a setting is wrong.
     """
     queue = settings.load(ProducerSettings).queue
-    ensure_model()
+    if model:
+        ensure_model()
     with Stack(queue) as stack:
         with console.waiting("starting Valkey"):
             stack.start_valkey()
-        with console.waiting("starting a worker, loading and warming its model"):
+        with console.waiting(f"starting {what}"):
             worker = stack.start_worker()
         yield Answering(stack.redis_url, queue, worker, stack)
 

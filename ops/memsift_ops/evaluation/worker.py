@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import psutil
 
-from memsift_ops import console, services
-from memsift_ops.local import Answering
-from memsift_ops.stack import Stack
-from memsift_ops.weights import ensure_model
+from memsift_ops import services
+from memsift_ops.local import Answering, temporary
 from memsift_schemas import settings
 from memsift_schemas.settings import ProducerSettings, WorkerSettings
 
@@ -35,14 +33,10 @@ def serving(rankers: Sequence[str]) -> Iterator[Answering]:
     if workers:
         yield Answering(wanted.redis_url, wanted.queue, workers[0])
         return
-    if any("local" in ranker.split(">") for ranker in rankers):
-        ensure_model()
-    with _environment(worker_environment(rankers)), Stack(wanted.queue) as stack:
-        with console.waiting("starting Valkey"):
-            stack.start_valkey()
-        with console.waiting(f"starting a worker that serves {', '.join(rankers)}"):
-            worker = stack.start_worker()
-        yield Answering(stack.redis_url, wanted.queue, worker, stack)
+    needs_model = any("local" in ranker.split(">") for ranker in rankers)
+    what = f"a worker that serves {', '.join(rankers)}"
+    with _environment(worker_environment(rankers)), temporary(what, model=needs_model) as answering:
+        yield answering
 
 
 def worker_environment(rankers: Sequence[str]) -> dict[str, str]:
