@@ -21,14 +21,15 @@ POLL_S = 0.05
 DRAIN_S = 1.0
 
 # Runs before the child's own program: on Linux the kernel then ends the child when we are killed with
-# SIGKILL and can stop nothing any more (prctl(2), PR_SET_PDEATHSIG = 1). An interpreter of its own (12 ms)
-# because `preexec_fn` is unsafe beside threads.
+# SIGKILL and can stop nothing any more (prctl(2), PR_SET_PDEATHSIG = 1). With SIGKILL too: all children end at
+# once, and a worker that stopped in good order would wait for a Valkey that is gone. An interpreter of its
+# own (12 ms) because `preexec_fn` is unsafe beside threads.
 _END_WITH_PARENT = """
 import os, signal, sys
 parent, argv = int(sys.argv[1]), sys.argv[2:]
 if sys.platform == "linux":
     import ctypes
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     if os.getppid() != parent:
         sys.exit(1)
 try:
