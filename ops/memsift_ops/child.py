@@ -21,7 +21,7 @@ POLL_S = 0.05
 DRAIN_S = 1.0
 
 # Runs before the child's own program: on Linux the kernel then ends the child when we are killed with
-# SIGKILL and can stop nothing any more (prctl(2), PR_SET_PDEATHSIG = 1). With SIGKILL too: all children end at
+# SIGKILL and can stop nothing any more (prctl(2), PR_SET_PDEATHSIG = 1). SIGKILL again: all children end at
 # once, and a worker that stopped in good order would wait for a Valkey that is gone. An interpreter of its
 # own (12 ms) because `preexec_fn` is unsafe beside threads.
 _END_WITH_PARENT = """
