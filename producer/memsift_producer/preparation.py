@@ -90,6 +90,7 @@ def prepare(question: Question, *, settings: ProducerSettings, reply_to: str, cl
         asked.candidates,
         now=asked.now,
         settings=settings,
+        keep=settings.kept_for(asked.ranker),
         query_embedding=question.query_embedding,
     )
     job = _with_candidates(asked, found)

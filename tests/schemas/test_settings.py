@@ -21,6 +21,7 @@ def test_argument_beats_environment_beats_default(monkeypatch):
         (WorkerSettings, "MEMSIFT_BATCH_MAX", "0"),
         (WorkerSettings, "MEMSIFT_STRATEGY", "guesswork"),
         (ProducerSettings, "MEMSIFT_DEADLINE_MS", "-5"),
+        (ProducerSettings, "MEMSIFT_PREFILTER_KEEP", "most"),
         (ProducerSettings, "MEMSIFT_HALF_LIFE_DAYS", "nan"),
     ],
 )
@@ -55,3 +56,21 @@ def test_a_worker_serves_its_default_and_what_it_is_told_each_once():
         load(WorkerSettings, ranker="oracle")
     with pytest.raises(SettingsError, match="MEMSIFT_ALSO_SERVE"):
         load(WorkerSettings, also_serve="local>oracle")
+
+
+@pytest.mark.parametrize(
+    ("value", "ranker", "kept"),
+    [
+        (None, None, 20),
+        (None, "local", 20),
+        (None, "jev", 200),
+        (None, "jev>local", 200),
+        (None, "local>jev", 20),
+        ("7", "jev", 7),
+        ("all", None, 200),
+    ],
+)
+def test_how_many_candidates_go_on_depends_on_the_ranker_unless_it_is_set(monkeypatch, value, ranker, kept):
+    if value is not None:
+        monkeypatch.setenv("MEMSIFT_PREFILTER_KEEP", value)
+    assert load(ProducerSettings).kept_for(ranker) == kept

@@ -20,7 +20,7 @@ class Prefiltered:
     """The first stage's ranking; also the fallback.
 
     Attributes:
-        kept: what goes on to the model, best first, kinds filled in; at most `prefilter_keep`.
+        kept: what goes on to the model, best first, kinds filled in; at most `keep`.
         scores: their scores, same order, descending, finite; they order this ranking and mean no more.
         pruned: ids of all that was left out: low scores, best first, then duplicates in the order given.
     """
@@ -36,6 +36,7 @@ def prefilter(
     *,
     now: datetime,
     settings: ProducerSettings,
+    keep: int,
     query_embedding: Sequence[float] | None = None,
 ) -> Prefiltered:
     """Rank memories for a query without a model.
@@ -47,7 +48,8 @@ def prefilter(
         query: the user's question, in Chinese, English or both.
         memories: the candidates, ids unique; may be empty.
         now: when the question was asked; with a time zone.
-        settings: the weights, the half-life and how many to keep.
+        settings: the weights and the half-life.
+        keep: how many go on to the worker.
         query_embedding: the query's vector, for memories that come with vectors rather than similarities.
 
     Raises:
@@ -66,7 +68,7 @@ def prefilter(
         [settings.weight_vector, settings.weight_recency, settings.weight_keyword],
     )
     order = np.argsort(-scores, kind="stable").tolist()
-    best, others = order[: settings.prefilter_keep], order[settings.prefilter_keep :]
+    best, others = order[:keep], order[keep:]
     return Prefiltered(
         kept=tuple(with_kind(rest[place]) for place in best),
         scores=tuple(scores[best].tolist()),

@@ -11,9 +11,7 @@ from memsift_producer.prefilter import prefilter
 from memsift_schemas import Kind, ProducerSettings
 from tests.samples import NOW, TEXTS, memory
 
-SETTINGS = ProducerSettings(
-    weight_vector=0.6, weight_recency=0.05, weight_keyword=0.35, half_life_days=90, prefilter_keep=20
-)
+SETTINGS = ProducerSettings(weight_vector=0.6, weight_recency=0.05, weight_keyword=0.35, half_life_days=90)
 MORE_TEXTS = (
     "周三到上海出差，住在外滩边的酒店。",
     "小李对花生过敏。",
@@ -40,8 +38,8 @@ memories = st.lists(
 ).map(lambda items: [memory(at, **fields) for at, fields in enumerate(items)])
 
 
-def ranked(given, query=QUERIES[0], settings=SETTINGS, **more):
-    return prefilter(query, given, now=NOW, settings=settings, **more)
+def ranked(given, query=QUERIES[0], settings=SETTINGS, keep=20, **more):
+    return prefilter(query, given, now=NOW, settings=settings, keep=keep, **more)
 
 
 def ids(found):
@@ -50,9 +48,7 @@ def ids(found):
 
 @given(memories, st.sampled_from(QUERIES), st.integers(1, 50), st.none() | st.just([0.2, -1.0, 3.0]))
 def test_every_memory_is_kept_or_pruned_once_and_scores_fall(given, query, keep, embedding):
-    found = ranked(
-        given, query, SETTINGS.model_copy(update={"prefilter_keep": keep}), query_embedding=embedding
-    )
+    found = ranked(given, query, keep=keep, query_embedding=embedding)
     assert sorted([*ids(found), *found.pruned]) == sorted(m.id for m in given)
     assert len(found.kept) == len(found.scores) <= keep
     assert bool(found.kept) == bool(given)
@@ -95,7 +91,7 @@ def test_low_scores_are_pruned_best_first_and_duplicates_last():
     # Given two copies of an old memory beside others
     given = [*distinct(6), memory(90, text=TEXTS[0], similarity=0.99), memory(80, text=TEXTS[0])]
     # When only the best two may stay
-    found = ranked(given, settings=SETTINGS.model_copy(update={"prefilter_keep": 2}))
+    found = ranked(given, keep=2)
     everything = ranked(given)
     # Then
     assert [*ids(found), *found.pruned] == [*ids(everything), *everything.pruned]

@@ -1,66 +1,16 @@
-"""Settings: an explicit argument beats the environment (`MEMSIFT_...`), which beats the default."""
+"""Settings of a worker."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, field_validator
 
-from memsift_schemas.errors import SettingsError
-from memsift_schemas.job import DEFAULT_TOP_K, MAX_CANDIDATES, MAX_TURNS
+from memsift_schemas.job import MAX_CANDIDATES, MAX_TURNS
+from memsift_schemas.settings.base import Settings
 
-PREFIX = "MEMSIFT_"
 # What a worker can serve; `a>b` is a chain in which `a` prunes for `b`.
 RANKERS = ("local", "jev", "clef", "nox", "decision")
-S = TypeVar("S", bound="Settings")
-
-
-class Settings(BaseSettings):
-    """What producer and worker must agree on."""
-
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, extra="ignore", frozen=True, hide_input_in_errors=True
-    )
-
-    redis_url: str = Field(
-        "redis://127.0.0.1:6379/0", description="The Redis or Valkey server (7.0 or newer)."
-    )
-    queue: str = Field("memsift.rerank", min_length=1, description="The Redis list that jobs wait in.")
-
-    @field_validator("redis_url")
-    @classmethod
-    def _redis_scheme(cls, value: str) -> str:
-        if not value.startswith(("redis://", "rediss://", "unix://")):
-            raise ValueError("must start with redis://, rediss:// or unix://")
-        return value
-
-
-class ProducerSettings(Settings):
-    """What a frontend may set."""
-
-    deadline_ms: int = Field(400, ge=1, le=60_000, description="Time for one `rerank()` call.")
-    top_k: int = Field(
-        DEFAULT_TOP_K, ge=1, le=MAX_CANDIDATES, description="How many memories the prompt holds."
-    )
-    prefilter_keep: int = Field(20, ge=1, le=MAX_CANDIDATES, description="Candidates that reach the model.")
-    # Measured on seven public memory sets in two languages (1,869 queries, macro means, signals as z-scores):
-    # hit@3 .83 and MRR .73, against .79 and .69 in recall order, .76 and .68 by similarity alone, .78 and .65
-    # with .4 / .3 / .3 and 30 days. Choosing on six sets gave these weights for the seventh, each time. No
-    # set rewards recency; its .05 costs .003 hit@3 and no MRR, and of two memories that fit about equally
-    # well puts the newer one first in 69% of cases rather than 53%.
-    weight_vector: float = Field(0.6, ge=0, le=100, description="Prefilter weight of the vector similarity.")
-    weight_recency: float = Field(0.05, ge=0, le=100, description="Prefilter weight of the time decay.")
-    weight_keyword: float = Field(0.35, ge=0, le=100, description="Prefilter weight of the keyword score.")
-    half_life_days: float = Field(
-        90.0, gt=0, le=36_525, description="Age at which a memory's recency is halved."
-    )
-
-    @model_validator(mode="after")
-    def _some_weight(self) -> ProducerSettings:
-        if self.weight_vector + self.weight_recency + self.weight_keyword <= 0:
-            raise ValueError("weight_vector, weight_recency and weight_keyword must not all be 0")
-        return self
 
 
 class WorkerSettings(Settings):
@@ -219,24 +169,3 @@ class WorkerSettings(Settings):
         """Names of all rankers of this worker, the default first."""
         more = [name.strip() for name in self.also_serve.split(",") if name.strip()]
         return list(dict.fromkeys([self.ranker, *more]))
-
-
-def load(cls: type[S], **explicit: Any) -> S:
-    """Settings of one role.
-
-    Args:
-        cls: `ProducerSettings` or `WorkerSettings`.
-        **explicit: beat the environment; None means "not given".
-
-    Raises:
-        SettingsError: names every wrong variable.
-    """
-    try:
-        return cls(**{name: value for name, value in explicit.items() if value is not None})
-    except ValidationError as error:
-        faults = [
-            f"{PREFIX}{'_'.join(map(str, fault['loc'])).upper() or 'SETTINGS'}: "
-            f"{str(fault['msg']).removeprefix('Value error, ')}"
-            for fault in error.errors(include_url=False)
-        ]
-        raise SettingsError("; ".join(faults)) from None

@@ -1,0 +1,7 @@
+"""Settings: an explicit argument beats the environment (`MEMSIFT_...`), which beats the default."""
+
+from memsift_schemas.settings.base import PREFIX, Settings, load
+from memsift_schemas.settings.producer import ProducerSettings
+from memsift_schemas.settings.worker import RANKERS, WorkerSettings
+
+__all__ = ["PREFIX", "RANKERS", "ProducerSettings", "Settings", "WorkerSettings", "load"]
