@@ -29,6 +29,8 @@ class RerankJob(Model):
         candidates: at most `MAX_CANDIDATES`, ids unique, in the order in which the prompt shows them.
         prior: the prefilter's score of each candidate, same order; empty when no prefilter ran.
         top_k: how many memories the prompt will hold.
+        min_relevance: leave memories out of the prompt that are less probably relevant, 0 to 1; has an effect
+            only where the worker has a calibration for the ranker.
         ranker: another ranker that the worker serves; None takes the worker's default.
         deadline: unix seconds on the Redis server's clock; an answer after it is worth nothing.
         sent_at: when it was enqueued, same clock; tells how long it waited.
@@ -46,6 +48,7 @@ class RerankJob(Model):
     candidates: tuple[Memory, ...] = Field(min_length=1, max_length=MAX_CANDIDATES, repr=False)
     prior: tuple[FiniteFloat, ...] = Field(default=(), repr=False)
     top_k: int = Field(default=DEFAULT_TOP_K, ge=1, le=MAX_CANDIDATES)
+    min_relevance: FiniteFloat = Field(default=0.0, ge=0, le=1)
     ranker: str | None = Field(default=None, max_length=64)
     deadline: FiniteFloat = Field(gt=0)
     sent_at: FiniteFloat | None = None

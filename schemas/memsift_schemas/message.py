@@ -73,6 +73,7 @@ def build(job: RerankJob, encoded_job: bytes, queue: str) -> bytes:
                 "retries": 0,
                 "eta": None,
                 "expires": datetime.fromtimestamp(job.deadline, UTC).isoformat(),
+                "sent_at": job.sent_at,  # ours: how long it has waited, also where the body is sealed
                 "timelimit": [None, None],
                 "argsrepr": "()",
                 "kwargsrepr": describe(job),
@@ -119,6 +120,15 @@ def read(raw: bytes) -> Envelope:
         shown=_shown(headers),
         job=_job(message.get("body"), properties),
     )
+
+
+def sent_at(raw: bytes) -> float | None:
+    """When a message of ours was enqueued, in unix seconds on the server's clock; None for any other."""
+    try:
+        value = orjson.loads(raw)["headers"]["sent_at"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _shown(headers: dict[str, Any]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from enum import StrEnum
 
 from pydantic import Field, FiniteFloat
@@ -22,7 +24,12 @@ class Cause(StrEnum):
     NO_CANDIDATES = "no_candidates"  # recall found nothing: the ranking is empty
     DEADLINE = "deadline"  # no answer came in time
     EXPIRED = "expired"  # the worker met the job after its deadline
+    TOO_LATE = "too_late"  # the worker's recent times say that the job can't be ranked by its deadline
+    CANCELLED = "cancelled"  # its caller went away: counted by the worker, replied to nobody
     REDIS_UNAVAILABLE = "redis_unavailable"  # the job could not be enqueued
+    BREAKER_OPEN = "breaker_open"  # the calls before it failed in a row: it was not tried
+    OVERLOADED = "overloaded"  # behind those that wait already it could not have been answered in time
+    QUEUE_FULL = "queue_full"  # the queue holds as many jobs as it may
     CLOSED = "closed"  # the Reranker was closed while the call was in flight
     INVALID_JOB = "invalid_job"  # the worker could not read the job
     UNKNOWN_VERSION = "unknown_version"  # the job's wire version is not one that the worker reads
@@ -31,14 +38,25 @@ class Cause(StrEnum):
     RUNTIME_TIMEOUT = "runtime_timeout"
     RUNTIME_GARBAGE = "runtime_garbage"  # the model answered something that is no ranking
     RANKER_ERROR = "ranker_error"  # the ranker raised
+    QUARANTINED = "quarantined"  # the runtime died of a job with this content, twice
     INVALID_REPLY = "invalid_reply"  # the reply is no ranking of this job's candidates
 
 
 class Ranked(Model):
-    """A memory's place. Scores order one ranking; they do not compare across jobs or sources."""
+    """A memory's place.
+
+    Attributes:
+        id: the memory's.
+        score: orders one ranking; it does not compare across jobs or sources.
+        evidence: how much speaks for it, comparable across the jobs of one ranker and model; None in replies
+            of older workers.
+        relevance: the probability, 0 to 1, that it helps to answer; None where the ranker has no calibration.
+    """
 
     id: Id
     score: FiniteFloat
+    evidence: FiniteFloat | None = None
+    relevance: FiniteFloat | None = Field(default=None, ge=0, le=1)
 
 
 class RerankResult(Model):
@@ -49,6 +67,9 @@ class RerankResult(Model):
         ranking: best first; from a worker every candidate of the job, each once.
         source: `model` or `prefilter`.
         cause: why the prefilter answered; None for `model`.
+        selected: ids of what belongs into the prompt, best first: the first `top_k` whose relevance is not
+            known to be below the job's `min_relevance`. Empty under a ranking that is not: nothing answers.
+            None in replies of older workers.
         pruned: ids that the prefilter left out before the model (low score, near-duplicates); filled in by
             the producer.
         reason: the model's own words, where a strategy gives them.
@@ -65,6 +86,7 @@ class RerankResult(Model):
     ranking: tuple[Ranked, ...]
     source: Source
     cause: Cause | None = None
+    selected: tuple[Id, ...] | None = None
     pruned: tuple[Id, ...] = ()
     reason: str | None = Field(default=None, repr=False)
     ranker: str = ""
@@ -74,6 +96,15 @@ class RerankResult(Model):
     cached_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
     cost_usd: FiniteFloat = Field(default=0.0, ge=0)
+
+
+def select(ranking: Sequence[Ranked], *, top_k: int, min_relevance: float) -> tuple[str, ...]:
+    """Ids of the first `top_k` of a ranking whose relevance is not known to be below `min_relevance`.
+
+    Without a calibration no relevance is known, and nothing is left out.
+    """
+    kept = (place.id for place in ranking if place.relevance is None or place.relevance >= min_relevance)
+    return tuple(itertools.islice(kept, top_k))
 
 
 class Refusal(Model):

@@ -54,7 +54,7 @@ def load_job(data: Any) -> RerankJob:
         UnknownVersion: it was written by a release whose format this one cannot read.
         InvalidInput: it is no job; the message names the field, never its value.
     """
-    _check_version(data)
+    check_version(data)
     try:
         return RerankJob.model_validate(data)
     except ValidationError as error:
@@ -78,7 +78,7 @@ def decode_reply(raw: bytes) -> RerankResult | Refusal:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError:
         raise InvalidInput("the reply is not JSON") from None
-    _check_version(data)
+    check_version(data)
     try:
         if "refusal" in data:
             return Refusal.model_validate(data["refusal"])
@@ -87,7 +87,13 @@ def decode_reply(raw: bytes) -> RerankResult | Refusal:
         raise InvalidInput(describe(error)) from None
 
 
-def _check_version(data: Any) -> None:
+def check_version(data: Any) -> None:
+    """Make sure that this release reads a payload's version.
+
+    Raises:
+        UnknownVersion: it does not.
+        InvalidInput: the payload is no JSON object.
+    """
     if not isinstance(data, dict):
         raise InvalidInput("the payload must be a JSON object")
     version = data.get("v", WIRE_VERSION)

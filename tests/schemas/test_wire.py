@@ -199,3 +199,11 @@ def test_an_expiry_without_a_zone_is_utc():
     raw["headers"]["expires"] = "soon"
     with pytest.raises(InvalidInput, match="expires"):
         message.read(orjson.dumps(raw))
+
+
+def test_when_a_message_was_sent_is_readable_without_its_body(clock):
+    sent = job(sent_at=clock.now)
+    assert message.sent_at(message.build(sent, b"sealed", "q")) == clock.now
+    without = sent.model_copy(update={"sent_at": None})
+    for raw in (message.build(without, b"sealed", "q"), b"\x00noise", b"[]", b"{}"):
+        assert message.sent_at(raw) is None

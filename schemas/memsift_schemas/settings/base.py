@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from memsift_schemas import redis_urls
 from memsift_schemas.errors import SettingsError
+from memsift_schemas.sealing import KeyRing
 
 PREFIX = "MEMSIFT_"
 S = TypeVar("S", bound="Settings")
@@ -21,15 +23,52 @@ class Settings(BaseSettings):
     )
 
     redis_url: str = Field(
-        "redis://127.0.0.1:6379/0", description="The Redis or Valkey server (7.0 or newer)."
+        "redis://127.0.0.1:6379/0",
+        description="The Redis or Valkey server (7.0 or newer): `redis://`, `unix://`, "
+        "`sentinel://host1,host2/name-of-the-master/0` or `redis+cluster://`; with TLS `rediss://`, "
+        "`sentinels://`, `rediss+cluster://`.",
     )
-    queue: str = Field("memsift.rerank", min_length=1, description="The Redis list that jobs wait in.")
+    queue: str = Field(
+        "memsift.rerank",
+        min_length=1,
+        validate_default=True,
+        description="The Redis list that jobs wait in; in braces in a Cluster: `{memsift.rerank}`.",
+    )
+    calibration: str = Field(
+        "",
+        description="JSON file with a calibration, for `min_relevance`; read once, at start.",
+    )
+
+    seal_keys: str | None = Field(
+        None,
+        repr=False,
+        description="Seal jobs and rankings on Redis: `id:key,id:key`, each key 32 bytes in base64 or "
+        "hexadecimal. The first seals, all open.",
+    )
+
+    @field_validator("seal_keys")
+    @classmethod
+    def _keys(cls, value: str | None) -> str | None:
+        KeyRing.of(value)
+        return value
 
     @field_validator("redis_url")
     @classmethod
     def _redis_scheme(cls, value: str) -> str:
-        if not value.startswith(("redis://", "rediss://", "unix://")):
-            raise ValueError("must start with redis://, rediss:// or unix://")
+        if redis_urls.scheme(value) not in redis_urls.SCHEMES:
+            raise ValueError(f"must be a URL with {', '.join(redis_urls.SCHEMES)} before ://")
+        if redis_urls.scheme(value) in redis_urls.SENTINEL_SCHEMES:
+            redis_urls.parse_sentinel(value)
+        return value
+
+    @field_validator("queue")
+    @classmethod
+    def _one_slot(cls, value: str, info: ValidationInfo) -> str:
+        if redis_urls.is_cluster(info.data.get("redis_url", "")) and not redis_urls.has_hash_tag(value):
+            raise ValueError(
+                "in a Redis Cluster all keys of a queue must be in one slot: put its name in braces, "
+                "{memsift.rerank}"
+            )
         return value
 
 

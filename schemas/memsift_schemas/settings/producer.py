@@ -21,6 +21,34 @@ class ProducerSettings(Settings):
     top_k: int = Field(
         DEFAULT_TOP_K, ge=1, le=MAX_CANDIDATES, description="How many memories the prompt holds."
     )
+    min_relevance: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Leave memories out of the prompt that are less probably relevant; needs a calibration.",
+    )
+    breaker_failures: int = Field(
+        10,
+        ge=1,
+        description="The breaker opens after this many calls in a row without an answer, over all frontends.",
+    )
+    breaker_p99_ms: int = Field(
+        1_000, ge=1, description="It opens when the 99th percentile of the time to answer is over this."
+    )
+    breaker_window_s: int = Field(
+        10, ge=1, le=3_600, description="Sliding window of that percentile; it needs 100 answers."
+    )
+    breaker_probe_ms: int = Field(
+        1_000,
+        ge=1,
+        description="How long after opening, or after a probe that failed, one call is let through.",
+    )
+    # 10,000 jobs of 11 KB are 110 MB of Redis, and more than any worker drains within a usual deadline.
+    queue_max: int = Field(
+        10_000,
+        ge=1,
+        description="The queue takes no more jobs than this; what does not fit falls back at once.",
+    )
     prefilter_keep: int | None = Field(
         None,
         ge=1,
