@@ -3,5 +3,6 @@
 from memsift_producer.reranker import Reranker
 from memsift_producer.reranking import Reranking
 from memsift_producer.sync import SyncReranker
+from memsift_producer.watch import BreakerChange
 
-__all__ = ["Reranker", "Reranking", "SyncReranker"]
+__all__ = ["BreakerChange", "Reranker", "Reranking", "SyncReranker"]

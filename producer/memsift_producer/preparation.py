@@ -12,12 +12,14 @@ import sentry_sdk
 from pydantic import ValidationError
 
 from memsift_producer.prefilter import Prefiltered, by_kind, prefilter
-from memsift_schemas import message, wire
+from memsift_schemas import message, sealing, wire
+from memsift_schemas.calibration import PREFILTER, Calibration
 from memsift_schemas.clock import Clock
 from memsift_schemas.errors import InvalidInput, describe
 from memsift_schemas.job import RerankJob
 from memsift_schemas.memory import Memory, Turn
-from memsift_schemas.result import Cause, Ranked, RerankResult, Source
+from memsift_schemas.result import Cause, Ranked, RerankResult, Source, select
+from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import ProducerSettings
 
 MAX_DEADLINE_S = 600.0
@@ -35,6 +37,7 @@ class Question:
     activity: Sequence[str] = field(default=(), repr=False)
     top_k: int | None = None
     deadline: float | None = None
+    min_relevance: float | None = None
     now: datetime | None = None
     ranker: str | None = None
     query_embedding: Sequence[float] | None = field(default=None, repr=False)
@@ -50,6 +53,7 @@ class Prepared:
         fallback: the prefilter's ranking.
         by_id: the memories that were given.
         top_k: how many memories the prompt holds.
+        min_relevance: what is known to be less probably relevant is left out of it.
         time_left: seconds from the start of the call to its deadline.
     """
 
@@ -58,10 +62,19 @@ class Prepared:
     fallback: RerankResult
     by_id: Mapping[str, Memory] = field(repr=False)
     top_k: int
+    min_relevance: float
     time_left: float
 
 
-def prepare(question: Question, *, settings: ProducerSettings, reply_to: str, clock: Clock) -> Prepared:
+def prepare(
+    question: Question,
+    *,
+    settings: ProducerSettings,
+    reply_to: str,
+    clock: Clock,
+    calibration: Calibration,
+    ring: KeyRing | None = None,
+) -> Prepared:
     """Turn a question into a message and a fallback.
 
     Args:
@@ -69,12 +82,16 @@ def prepare(question: Question, *, settings: ProducerSettings, reply_to: str, cl
         settings: prefilter weights, default deadline and top_k.
         reply_to: the reply list of this process.
         clock: the Redis server's clock, for the absolute deadline.
+        calibration: tells how probably relevant what the prefilter found is.
+        ring: seals the job.
 
     Raises:
         InvalidInput: an argument is wrong; says which, never its text.
     """
+    __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
     started = clock.monotonic()
     top_k = settings.top_k if question.top_k is None else question.top_k
+    least = settings.min_relevance if question.min_relevance is None else question.min_relevance
     time_left = settings.deadline_ms / 1e3 if question.deadline is None else float(question.deadline)
     if not 0 < time_left <= MAX_DEADLINE_S:
         raise InvalidInput(f"deadline: must be seconds from now, above 0 and at most {MAX_DEADLINE_S:g}")
@@ -82,9 +99,10 @@ def prepare(question: Question, *, settings: ProducerSettings, reply_to: str, cl
         empty = RerankResult(
             job_id=uuid.uuid4().hex, ranking=(), source=Source.PREFILTER, cause=Cause.NO_CANDIDATES
         )
-        return Prepared(None, b"", empty, {}, top_k, time_left)
+        return Prepared(None, b"", empty, {}, top_k, least, time_left)
 
-    asked = _validated(question, top_k=top_k, reply_to=reply_to, now=clock.time(), time_left=time_left)
+    limits = {"top_k": top_k, "min_relevance": least}
+    asked = _validated(question, limits, reply_to=reply_to, now=clock.time(), time_left=time_left)
     found = prefilter(
         asked.query,
         asked.candidates,
@@ -94,20 +112,39 @@ def prepare(question: Question, *, settings: ProducerSettings, reply_to: str, cl
         query_embedding=question.query_embedding,
     )
     job = _with_candidates(asked, found)
-    raw = message.build(job, wire.encode_job(job), settings.queue)
+    encoded = sealing.seal_job(ring, wire.encode_job(job), job_id=job.id, reply_to=job.reply_to)
+    raw = message.build(job, encoded, settings.queue)
+    ranking = _ranking(found, calibration)
     fallback = RerankResult(
         job_id=job.id,
-        ranking=tuple(Ranked(id=m.id, score=s) for m, s in zip(found.kept, found.scores, strict=True)),
+        ranking=ranking,
         source=Source.PREFILTER,
+        selected=select(ranking, top_k=top_k, min_relevance=least),
         pruned=found.pruned,
         timings_ms={"prefilter": (clock.monotonic() - started) * 1e3},
     )
     by_id = {memory.id: memory for memory in asked.candidates}
-    return Prepared(job, raw, fallback, by_id, top_k, time_left)
+    return Prepared(job, raw, fallback, by_id, top_k, least, time_left)
 
 
-def _validated(question: Question, *, top_k: int, reply_to: str, now: float, time_left: float) -> RerankJob:
+def _ranking(found: Prefiltered, calibration: Calibration) -> tuple[Ranked, ...]:
+    curve = calibration.curve(PREFILTER)
+    return tuple(
+        Ranked(
+            id=memory.id,
+            score=score,
+            evidence=evidence,
+            relevance=curve.probability(evidence) if curve else None,
+        )
+        for memory, score, evidence in zip(found.kept, found.scores, found.evidence, strict=True)
+    )
+
+
+def _validated(
+    question: Question, limits: Mapping[str, float], *, reply_to: str, now: float, time_left: float
+) -> RerankJob:
     """The job with every memory that was given; all limits are the schema's."""
+    __tracebackhide__ = True
     try:
         return RerankJob.model_validate(
             {
@@ -119,7 +156,7 @@ def _validated(question: Question, *, top_k: int, reply_to: str, now: float, tim
                 "turns": tuple(question.turns),
                 "activity": tuple(question.activity),
                 "candidates": tuple(question.memories),
-                "top_k": top_k,
+                **limits,
                 "ranker": question.ranker,
                 "deadline": now + time_left,
                 "sent_at": now,

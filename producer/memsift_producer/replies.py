@@ -9,11 +9,12 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from memsift_schemas import wire
+from memsift_schemas import sealing, wire
 from memsift_schemas.clock import ServerClock
 from memsift_schemas.errors import InvalidInput
-from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause, measure
+from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause, measure, tell
 from memsift_schemas.result import Cause, Refusal, RerankResult
+from memsift_schemas.sealing import KeyRing
 
 log = logging.getLogger("memsift.producer")
 
@@ -31,8 +32,9 @@ class Replies:
     The first reply to a job wins; late and foreign ones are dropped.
     """
 
-    def __init__(self, redis: Redis, queue: str, clock: ServerClock) -> None:
+    def __init__(self, redis: Redis, queue: str, clock: ServerClock, *, ring: KeyRing | None = None) -> None:
         self._redis = redis
+        self._ring = ring
         self._clock = clock
         self._waiting: dict[str, asyncio.Future[Reply]] = {}
         self._measured_at = float("-inf")
@@ -83,11 +85,11 @@ class Replies:
         self._measured_at = float("-inf")
         if self.connected.is_set():
             self.connected.clear()
-            log.warning("Redis is away (%s): answers come from the prefilter", type(fault).__name__)
+            log.warning("Redis is away (%s): answers come from the prefilter", tell(fault))
 
     def _read(self, raw: Any) -> None:
         try:
-            reply = wire.decode_reply(raw)
+            reply = wire.decode_reply(sealing.open_reply(self._ring, raw))
         except InvalidInput as error:
             log.warning("dropped an unreadable reply, its call will fall back at its deadline: %s", error)
             return

@@ -9,41 +9,95 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
+from redis.asyncio import Redis
+
+from memsift_producer.admission import Admission
+from memsift_producer.answering import Answering, fall_back
+from memsift_producer.breaker import Breaker
 from memsift_producer.outbox import Outbox
 from memsift_producer.preparation import Prepared, Question, prepare
-from memsift_producer.replies import Replies, Reply
+from memsift_producer.replies import Replies
 from memsift_producer.reranking import Reranking
+from memsift_producer.watch import OnBreaker, Watch
+from memsift_schemas import calibration
 from memsift_schemas import settings as settings_module
 from memsift_schemas.clock import Clock, ServerClock
 from memsift_schemas.memory import Memory, Turn
 from memsift_schemas.redis_link import REDIS_FAULTS, connect, end
-from memsift_schemas.result import Cause, Refusal, RerankResult
+from memsift_schemas.result import Cause, RerankResult
+from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import ProducerSettings
 
 # Opening waits this long for Redis; after that calls are answered by the prefilter until it comes.
 OPEN_WAIT_S = 1.0
+# Closing waits this long for what is still to be told to Redis.
+CLOSE_WAIT_S = 0.2
 
 
 class Reranker:
     """Asks the workers to rank memories. Use one per process, for any number of calls at once.
 
-    It holds two connections: one enqueues, one reads this process's reply list. It belongs to the event
-    loop in which it was opened.
+    It holds two connections: one enqueues and watches the state that all frontends share, one reads this
+    process's reply list. It belongs to the event loop in which it was opened.
 
         async with Reranker.from_url("redis://localhost") as reranker:
             result = await reranker.rerank(query="...", memories=memories, user="u1", session="s1")
             prompt_memories = result.texts()
     """
 
-    def __init__(self, settings: ProducerSettings | None = None, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        settings: ProducerSettings | None = None,
+        *,
+        clock: Clock | None = None,
+        on_breaker: OnBreaker | None = None,
+    ) -> None:
+        """Opens nothing yet.
+
+        Args:
+            settings: None reads them from the environment.
+            clock: this machine's, for tests.
+            on_breaker: called in the event loop whenever the breaker opens or closes, for a metric.
+        """
         self.settings = settings or settings_module.load(ProducerSettings)
         self._clock = ServerClock(clock)
-        self._push_link = connect(self.settings.redis_url, client_name="memsift-producer", connections=1)
-        self._reply_link = connect(self.settings.redis_url, client_name="memsift-producer", connections=1)
-        self._outbox = Outbox(self._push_link, self.settings.queue)
-        self._replies = Replies(self._reply_link, self.settings.queue, self._clock)
+        self._ring = KeyRing.of(self.settings.seal_keys)
+        self._calibration = calibration.load(self.settings.calibration)
+        self._push_link = self._connect()
+        self._reply_link = self._connect()
+        self._admission = Admission(self._clock)
+        self.breaker = Breaker(self.settings, self._clock)
+        self._watch = Watch(
+            self._push_link,
+            self.settings,
+            breaker=self.breaker,
+            admission=self._admission,
+            clock=self._clock,
+            on_breaker=on_breaker,
+        )
+        self._outbox = Outbox(
+            self._push_link,
+            self.settings.queue,
+            most=self.settings.queue_max,
+            clock=self._clock,
+            on_depth=self._admission.pushed,
+        )
+        self._replies = Replies(self._reply_link, self.settings.queue, self._clock, ring=self._ring)
+        self._answering = Answering(
+            breaker=self.breaker,
+            admission=self._admission,
+            outbox=self._outbox,
+            replies=self._replies,
+            clock=self._clock,
+        )
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
+
+    def _connect(self) -> Redis:
+        settings = self.settings
+        return connect(
+            settings.redis_url, client_name="memsift-producer", connections=1, queue=settings.queue
+        )
 
     @classmethod
     def from_url(cls, url: str | None = None, **settings: Any) -> Self:
@@ -73,14 +127,19 @@ class Reranker:
         self._tasks = [
             asyncio.create_task(self._outbox.run(), name="memsift-outbox"),
             asyncio.create_task(self._replies.run(), name="memsift-replies"),
+            asyncio.create_task(self._watch.run(), name="memsift-watch"),
         ]
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._replies.connected.wait(), OPEN_WAIT_S)
+            async with asyncio.timeout(OPEN_WAIT_S):
+                await self._replies.connected.wait()
+                await self._watch.present.wait()
 
     async def close(self) -> None:
         """Answer every call in flight with its fallback and close both connections."""
         self._closed = True
         self._replies.refuse_all(Cause.CLOSED)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._outbox.idle.wait(), CLOSE_WAIT_S)
         await end(self._tasks)
         self._tasks = []
         for link in (self._push_link, self._reply_link):
@@ -97,6 +156,7 @@ class Reranker:
         turns: Sequence[Turn | Mapping[str, Any]] = (),
         activity: Sequence[str] = (),
         top_k: int | None = None,
+        min_relevance: float | None = None,
         deadline: float | None = None,
         now: datetime | None = None,
         ranker: str | None = None,
@@ -112,6 +172,8 @@ class Reranker:
             turns: the conversation before the question, oldest first.
             activity: short recent events, such as "opened the calendar".
             top_k: how many memories the prompt holds.
+            min_relevance: leave memories out of the prompt whose relevance, a probability from 0 to 1, is
+                known to be below this; known it is where a calibration holds a curve for the ranker.
             deadline: seconds from now by which this returns.
             now: when the question was asked, with the user's time zone.
             ranker: another ranker than the worker's default.
@@ -123,6 +185,7 @@ class Reranker:
         Raises:
             InvalidInput: an argument is wrong. Operational faults never raise.
         """
+        __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
         started = self._clock.monotonic()
         question = Question(
             query=query,
@@ -132,54 +195,28 @@ class Reranker:
             turns=turns,
             activity=activity,
             top_k=top_k,
+            min_relevance=min_relevance,
             deadline=deadline,
             now=now,
             ranker=ranker,
             query_embedding=query_embedding,
         )
-        prepared = prepare(question, settings=self.settings, reply_to=self._replies.name, clock=self._clock)
+        prepared = prepare(
+            question,
+            settings=self.settings,
+            reply_to=self._replies.name,
+            clock=self._clock,
+            calibration=self._calibration,
+            ring=self._ring,
+        )
         result = await self._answer(prepared, started)
         total = {"total": (self._clock.monotonic() - started) * 1e3}
         result = result.model_copy(update={"timings_ms": {**result.timings_ms, **total}})
-        return Reranking(result, prepared.fallback, prepared.top_k, prepared.by_id)
+        return Reranking(result, prepared.fallback, prepared.top_k, prepared.by_id, prepared.min_relevance)
 
     async def _answer(self, prepared: Prepared, started: float) -> RerankResult:
-        job = prepared.job
-        if job is None:
+        if prepared.job is None:
             return prepared.fallback
         if self._closed or not self._tasks:
-            return _fall_back(prepared, Cause.CLOSED)
-        time_left = prepared.time_left - (self._clock.monotonic() - started)
-        reply = self._replies.expect(job.id)
-        enqueued = self._outbox.put(prepared.message)
-        try:
-            async with asyncio.timeout(time_left):
-                either: list[asyncio.Future[Any]] = [enqueued, reply]
-                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-                if enqueued.done() and not enqueued.result():
-                    return _fall_back(prepared, Cause.REDIS_UNAVAILABLE)
-                return _settle(prepared, await reply)
-        except TimeoutError:
-            cause = (
-                Cause.DEADLINE if enqueued.done() and not enqueued.cancelled() else Cause.REDIS_UNAVAILABLE
-            )
-            return _fall_back(prepared, cause)
-        finally:
-            enqueued.cancel()
-            self._replies.forget(job.id)
-
-
-def _settle(prepared: Prepared, reply: Reply) -> RerankResult:
-    """A worker's ranking if it ranks exactly this job's candidates, else the fallback."""
-    if isinstance(reply, Refusal):
-        return _fall_back(prepared, reply.cause)
-    ranked = [place.id for place in reply.ranking]
-    expected = {place.id for place in prepared.fallback.ranking}
-    if len(ranked) != len(expected) or set(ranked) != expected:
-        return _fall_back(prepared, Cause.INVALID_REPLY)
-    timings = {**prepared.fallback.timings_ms, **reply.timings_ms}
-    return reply.model_copy(update={"pruned": prepared.fallback.pruned, "timings_ms": timings})
-
-
-def _fall_back(prepared: Prepared, cause: Cause) -> RerankResult:
-    return prepared.fallback.model_copy(update={"cause": cause})
+            return fall_back(prepared, Cause.CLOSED)
+        return await self._answering.answer(prepared, prepared.job, started)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from memsift_schemas.memory import Memory
-from memsift_schemas.result import Cause, RerankResult, Source
+from memsift_schemas.result import Cause, RerankResult, Source, select
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +17,14 @@ class Reranking:
         result: the ranking, its source and timings; holds no memory text.
         fallback: the prefilter's ranking that stood ready.
         top_k: how many memories the prompt holds.
+        min_relevance: what is known to be less probably relevant is left out of it.
     """
 
     result: RerankResult
     fallback: RerankResult
     top_k: int
     _by_id: Mapping[str, Memory] = field(repr=False)
+    min_relevance: float = 0.0
 
     @property
     def source(self) -> Source:
@@ -34,10 +36,18 @@ class Reranking:
         """Why the prefilter had to answer; None when the model did."""
         return self.result.cause
 
+    @property
+    def abstained(self) -> bool:
+        """Whether there were memories, and every one is known to be too improbable for the prompt."""
+        return bool(self.result.ranking) and not self._selected()
+
     def memories(self) -> list[Memory]:
-        """The best `top_k` memories, best first."""
-        return [self._by_id[ranked.id] for ranked in self.result.ranking[: self.top_k]]
+        """The best `top_k` memories that are not known to be below `min_relevance`, best first."""
+        return [self._by_id[one] for one in self._selected()]
 
     def texts(self) -> list[str]:
-        """The texts of the best `top_k` memories, best first, as they go into the prompt."""
+        """The texts of these memories, best first, as they go into the prompt."""
         return [memory.text for memory in self.memories()]
+
+    def _selected(self) -> tuple[str, ...]:
+        return select(self.result.ranking, top_k=self.top_k, min_relevance=self.min_relevance)

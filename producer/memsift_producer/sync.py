@@ -67,6 +67,7 @@ class SyncReranker:
             InvalidInput: an argument is wrong.
             RuntimeError: it is not open.
         """
+        __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
         if self._reranker is None:
             raise RuntimeError("SyncReranker is not open: use `with SyncReranker.from_url(...) as reranker`")
         return self._call(self._reranker.rerank(**question))
@@ -77,4 +78,10 @@ class SyncReranker:
         return reranker
 
     def _call(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            # Ctrl-C, or an exception that a worker's time limit throws into this thread: nobody waits now.
+            future.cancel()
+            raise

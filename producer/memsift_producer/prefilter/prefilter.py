@@ -11,6 +11,8 @@ import numpy as np
 from memsift_producer.prefilter.duplicates import duplicates
 from memsift_producer.prefilter.kinds import with_kind
 from memsift_producer.prefilter.signals import keyword_scores, mix, normalised, recency, similarities
+from memsift_producer.prefilter.tokens import keywords
+from memsift_schemas.evidence import evidence
 from memsift_schemas.memory import Memory
 from memsift_schemas.settings import ProducerSettings
 
@@ -22,11 +24,13 @@ class Prefiltered:
     Attributes:
         kept: what goes on to the model, best first, kinds filled in; at most `keep`.
         scores: their scores, same order, descending, finite; they order this ranking and mean no more.
+        evidence: how much speaks for each, same order, comparable across questions.
         pruned: ids of all that was left out: low scores, best first, then duplicates in the order given.
     """
 
     kept: tuple[Memory, ...] = field(repr=False)
     scores: tuple[float, ...]
+    evidence: tuple[float, ...]
     pruned: tuple[str, ...]
 
 
@@ -56,7 +60,7 @@ def prefilter(
         InvalidInput: `query_embedding` is empty or not finite.
     """
     if not memories:
-        return Prefiltered((), (), ())
+        return Prefiltered((), (), (), ())
     repeated = duplicates(memories)
     rest = [memory for place, memory in enumerate(memories) if place not in repeated]
     scores = mix(
@@ -69,8 +73,12 @@ def prefilter(
     )
     order = np.argsort(-scores, kind="stable").tolist()
     best, others = order[:keep], order[keep:]
+    found = evidence(
+        scores.tolist(), keywords(query).counts, [keywords(memory.text).counts.keys() for memory in rest]
+    )
     return Prefiltered(
         kept=tuple(with_kind(rest[place]) for place in best),
         scores=tuple(scores[best].tolist()),
+        evidence=tuple(found[place] for place in best),
         pruned=(*(rest[place].id for place in others), *(memories[place].id for place in sorted(repeated))),
     )

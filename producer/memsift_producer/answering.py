@@ -1,0 +1,107 @@
+"""From a prepared call to its answer: may it be sent, send it, wait for it, until its deadline."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from memsift_producer.admission import Admission
+from memsift_producer.breaker import Breaker
+from memsift_producer.outbox import Outbox, Parcel
+from memsift_producer.preparation import Prepared
+from memsift_producer.replies import Replies, Reply
+from memsift_schemas.clock import Clock
+from memsift_schemas.job import RerankJob
+from memsift_schemas.result import Cause, Refusal, RerankResult, select
+
+
+class Answering:
+    """Gets each call an answer by its deadline, from a worker or from the prefilter."""
+
+    def __init__(
+        self, *, breaker: Breaker, admission: Admission, outbox: Outbox, replies: Replies, clock: Clock
+    ) -> None:
+        self._breaker = breaker
+        self._admission = admission
+        self._outbox = outbox
+        self._replies = replies
+        self._clock = clock
+
+    async def answer(self, prepared: Prepared, job: RerankJob, started: float) -> RerankResult:
+        """A ranking by the deadline. Being cancelled tells the worker to drop the job.
+
+        Args:
+            prepared: the call.
+            job: its job.
+            started: when the call began, on the monotonic clock.
+        """
+        time_left = prepared.time_left - (self._clock.monotonic() - started)
+        probe = await self._breaker.admit(time_left)
+        if isinstance(probe, Cause):
+            return fall_back(prepared, probe)
+        try:
+            result = await self._ask(prepared, job, started + prepared.time_left, is_probe=bool(probe))
+        except asyncio.CancelledError:
+            self._breaker.give_up(probe)
+            raise
+        self._breaker.record(probe, result.cause, self._clock.monotonic() - started)
+        return result
+
+    async def _ask(self, prepared: Prepared, job: RerankJob, ends: float, *, is_probe: bool) -> RerankResult:
+        """Send the job and wait for its answer, until `ends` on the monotonic clock."""
+        time_left = ends - self._clock.monotonic()
+        if not is_probe and not self._admission.admits(time_left, ahead=len(self._outbox)):
+            return fall_back(prepared, Cause.OVERLOADED)
+        reply = self._replies.expect(job.id)
+        parcel = self._outbox.put(job.id, prepared.message, job.deadline)
+        cancelled = False
+        try:
+            async with asyncio.timeout(time_left):
+                either: list[asyncio.Future[Any]] = [parcel.taken, reply]
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                if parcel.taken.done() and (refused := parcel.taken.result()):
+                    return fall_back(prepared, refused)
+                answer = await reply
+        except TimeoutError:
+            return fall_back(prepared, _why_late(parcel))
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+        finally:
+            self._outbox.withdraw(parcel, cancelled=cancelled)
+            self._replies.forget(job.id)
+        if self._clock.monotonic() > ends:
+            return fall_back(prepared, Cause.DEADLINE)
+        result = _settle(prepared, answer)
+        if "rank" in result.timings_ms:
+            self._admission.answered(result.timings_ms["rank"])
+        return result
+
+
+def _why_late(parcel: Parcel) -> Cause:
+    """The deadline passed: because Redis never took the job, or because nobody answered it."""
+    pushed = parcel.taken.done() and not parcel.taken.cancelled()
+    return Cause.DEADLINE if pushed else Cause.REDIS_UNAVAILABLE
+
+
+def _settle(prepared: Prepared, reply: Reply) -> RerankResult:
+    """A worker's ranking if it ranks exactly this job's candidates, else the fallback."""
+    if isinstance(reply, Refusal):
+        return fall_back(prepared, reply.cause)
+    ranked = [place.id for place in reply.ranking]
+    expected = {place.id for place in prepared.fallback.ranking}
+    if len(ranked) != len(expected) or set(ranked) != expected:
+        return fall_back(prepared, Cause.INVALID_REPLY)
+    timings = {**prepared.fallback.timings_ms, **reply.timings_ms}
+    return reply.model_copy(
+        update={
+            "selected": select(reply.ranking, top_k=prepared.top_k, min_relevance=prepared.min_relevance),
+            "pruned": prepared.fallback.pruned,
+            "timings_ms": timings,
+        }
+    )
+
+
+def fall_back(prepared: Prepared, cause: Cause) -> RerankResult:
+    """The prefilter's ranking, with the reason why it has to do."""
+    return prepared.fallback.model_copy(update={"cause": cause})

@@ -1,0 +1,168 @@
+"""The background task that keeps this process's copy of the shared state fresh, and tells when it changes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sentry_sdk
+from redis.asyncio import Redis
+
+from memsift_producer.admission import Admission
+from memsift_producer.breaker import Breaker, Claim
+from memsift_producer.breaker_state import BreakerState, Reading
+from memsift_schemas.clock import Clock
+from memsift_schemas.keys import worker_key
+from memsift_schemas.redis_link import REDIS_FAULTS, Pause, tell
+from memsift_schemas.settings import ProducerSettings
+
+log = logging.getLogger("memsift.producer")
+
+# How old the copy may be while calls come, and while none do.
+POLL_S = 0.1
+IDLE_POLL_S = 1.0
+# A look, of two round trips at most, that takes longer is one at a server that does not answer.
+LOOK_S = 2.0
+# Workers write their cards once a second.
+CARDS_EVERY_S = 1.0
+
+NO_ANSWER = "the last {failures} calls in a row got no answer from a worker"
+SLOW = "more than 1% of the answers took longer than {p99_ms} ms"
+MEANING = (
+    "the breaker opened: {why}. Every call of every frontend falls back to the prefilter at once; "
+    "one probe every {probe_ms} ms finds out when workers answer again. See `memsift status`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerChange:
+    """The breaker opened or closed.
+
+    Attributes:
+        open: which of the two.
+        reason: why it opened: `failures` or `slow`; `redis` when this process lost Redis.
+        ours: this process flipped it; over all processes one says so, except for `redis`.
+    """
+
+    open: bool
+    reason: str
+    ours: bool
+
+
+OnBreaker = Callable[[BreakerChange], None]
+
+
+class Watch:
+    """Reports outcomes to Redis and reads breaker, queue and workers, on a connection that others use too."""
+
+    def __init__(
+        self,
+        redis: Redis,
+        settings: ProducerSettings,
+        *,
+        breaker: Breaker,
+        admission: Admission,
+        clock: Clock,
+        on_breaker: OnBreaker | None = None,
+    ) -> None:
+        self._redis = redis
+        self._settings = settings
+        self._state = BreakerState(redis, settings)
+        self._breaker = breaker
+        self._admission = admission
+        self._clock = clock
+        self._on_breaker = on_breaker
+        self._cards_at = float("-inf")
+        self._shown = BreakerChange(open=False, reason="", ours=False)
+        self._told_away = False
+        self.present = asyncio.Event()
+
+    async def run(self) -> None:
+        """Go on for ever, across any fault of Redis; ends by being cancelled."""
+        pause = Pause()
+        while True:
+            try:
+                async with asyncio.timeout(LOOK_S):
+                    await self.once()
+            except REDIS_FAULTS as fault:
+                self._lost(fault)
+                await asyncio.sleep(pause.next())
+                continue
+            pause.reset()
+            self._told_away = False
+            self.present.set()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(POLL_S if self._breaker.asked else IDLE_POLL_S):
+                    self._breaker.asked = False
+                    await self._breaker.wake.wait()
+
+    async def once(self) -> None:
+        """One round trip; a second one for the workers' cards, once a second.
+
+        Raises:
+            RedisError: Redis is away.
+        """
+        tally, ended, claim = self._breaker.report()
+        wanted, patience = _wanted(claim)
+        reading = await self._state.exchange(
+            self._clock.time(), tally, ended=ended, wanted=wanted, patience=patience
+        )
+        self._breaker.learn(reading, claim)
+        self._admission.learn(reading)
+        self._tell(reading)
+        if self._clock.monotonic() - self._cards_at >= CARDS_EVERY_S:
+            self._cards_at = self._clock.monotonic()
+            await self._read_cards(reading)
+
+    async def _read_cards(self, reading: Reading) -> None:
+        names = [worker_key(self._settings.queue, name) for name in reading.workers]
+        self._admission.learn_cards(await self._redis.mget(names) if names else ())
+
+    def _lost(self, fault: Exception) -> None:
+        self._breaker.lost()
+        self.present.clear()
+        if not self._told_away:
+            self._told_away = True
+            log.warning(
+                "Redis is away (%s): every call falls back at once until it answers", type(fault).__name__
+            )
+            sentry_sdk.capture_message(
+                f"memsift: Redis is away ({tell(fault)}), answers come from the prefilter",
+                level="error",
+                fingerprint=["memsift-redis-away"],
+            )
+            self._change(BreakerChange(open=True, reason="redis", ours=True))
+
+    def _tell(self, reading: Reading) -> None:
+        if reading.flipped == "opened":
+            why = (SLOW if reading.reason == "slow" else NO_ANSWER).format(
+                failures=reading.failures, p99_ms=self._settings.breaker_p99_ms
+            )
+            said = MEANING.format(why=why, probe_ms=self._settings.breaker_probe_ms)
+            log.error("%s", said)
+            sentry_sdk.capture_message(
+                f"memsift: {said}", level="error", fingerprint=["memsift-breaker-open", reading.reason]
+            )
+        elif reading.flipped == "closed":
+            log.warning("the breaker closed: a probe was answered, calls are sent to the workers again")
+        self._change(BreakerChange(reading.open, reading.reason, ours=bool(reading.flipped)))
+
+    def _change(self, change: BreakerChange) -> None:
+        if (change.open, change.reason) == (self._shown.open, self._shown.reason):
+            return
+        self._shown = change
+        if self._on_breaker is None:
+            return
+        try:
+            self._on_breaker(change)
+        except Exception as error:  # noqa: BLE001  # a metric must not stop the watch
+            log.warning("the hook for breaker changes raised %s", type(error).__name__)
+
+
+def _wanted(claim: Claim | None) -> tuple[str, float]:
+    if claim is None or claim.granted.done():
+        return "", 0.0
+    return claim.token, claim.patience
