@@ -1,10 +1,12 @@
 """What the local ranker promises with every strategy on every runtime, and when the runtime fails."""
 
+import math
 from statistics import mean
 
 import pytest
 
 from memsift_schemas import Cause, SystemClock
+from memsift_schemas.calibration import Curve
 from memsift_workers.rankers.base import Ranker, RankFault, Scores, to_result
 from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.remembering import Remembering
@@ -49,6 +51,44 @@ async def test_a_ranking_holds_every_memory_once_and_comes_out_the_same_twice(ru
     for one, ranking in zip(jobs, first, strict=True):
         assert sorted(place.id for place in ranking) == sorted(m.id for m in one.candidates)
     assert [[p.id for p in ranking] for ranking in first] == [[p.id for p in ranking] for ranking in second]
+
+
+@on_every_runtime
+@with_every_strategy
+async def test_evidence_is_a_finite_number_for_each_memory_and_relevance_rises_with_it(runtime, strategy):
+    ranker = LocalRanker(runtime, strategy)
+    await ranker.start()
+    curve = Curve(method="platt", slope=0.5, intercept=-1.0, n=9, positives=3)
+    jobs = [job(top_k=2), job(query="钥匙在哪里？"), job(1)]
+    outcomes = await ranker.rank(jobs, timeout=60)
+    for one, scores in zip(jobs, outcomes, strict=True):
+        assert scores.evidence is None or len(scores.evidence) == len(one.candidates)
+        result = to_result(one, scores, ranker, curve=curve)
+        assert all(math.isfinite(place.evidence) for place in result.ranking)
+        by_evidence = sorted(result.ranking, key=lambda place: place.evidence)
+        relevance = [place.relevance for place in by_evidence]
+        assert relevance == sorted(relevance)
+        assert all(0 <= value <= 1 for value in relevance)
+        assert result.selected == tuple(place.id for place in result.ranking[: one.top_k])
+
+
+@on_every_runtime
+@with_every_strategy
+async def test_a_demand_leaves_out_of_the_prompt_and_never_out_of_the_ranking(runtime, strategy):
+    ranker = LocalRanker(runtime, strategy)
+    await ranker.start()
+    curve = Curve(method="platt", slope=0.5, n=9, positives=3)
+    whole = job(top_k=3)
+    (scores,) = await ranker.rank([whole], timeout=60)
+    calm = to_result(whole, scores, ranker, curve=curve).ranking
+    most = max(place.relevance for place in calm)
+    for demand in (0.0, most, 1.0):
+        asked = whole.model_copy(update={"min_relevance": demand})
+        result = to_result(asked, scores, ranker, curve=curve)
+        assert result.ranking == calm
+        fitting = [place.id for place in calm if place.relevance >= demand]
+        assert result.selected == tuple(fitting[:3])
+        assert to_result(asked, scores, ranker).selected == tuple(place.id for place in calm[:3])
 
 
 @on_every_runtime

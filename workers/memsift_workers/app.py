@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from celery import Celery
 
+from memsift_schemas import redis_urls
 from memsift_schemas import settings as settings_module
 from memsift_schemas.message import TASK_NAME
 from memsift_schemas.settings import WorkerSettings
@@ -19,7 +20,8 @@ from memsift_workers.drain.bootstep import Drain
 
 def create_app(settings: WorkerSettings) -> Celery:
     """A Celery app that drains `settings.queue` when it runs as a worker."""
-    app = Celery("memsift", broker=settings.redis_url, set_as_current=False)
+    broker, options = redis_urls.celery_broker(settings.broker_url or settings.redis_url)
+    app = Celery("memsift", broker=broker, set_as_current=False)
     app.conf.update(
         # Celery's own consumer gets a queue of its own, which nothing is sent to.
         task_default_queue=f"{settings.queue}.celery",
@@ -28,7 +30,7 @@ def create_app(settings: WorkerSettings) -> Celery:
         worker_send_task_events=True,
         worker_hijack_root_logger=True,
         broker_connection_retry_on_startup=True,
-        broker_transport_options={"socket_keepalive": True, "health_check_interval": 10},
+        broker_transport_options={"socket_keepalive": True, "health_check_interval": 10, **options},
         # Seconds; a monitor that sleeps must not fill Redis with events.
         event_queue_expires=60.0,
         event_queue_ttl=5.0,

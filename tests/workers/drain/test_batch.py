@@ -1,12 +1,17 @@
 """One micro-batch: late jobs cost no model time, each job gets its own answer, monitors are told."""
 
+import asyncio
+
 import orjson
 import pytest
 
 from memsift_schemas import Cause, Refusal, RerankResult, WorkerSettings, message, wire
 from memsift_workers.drain.batch import BatchHandler
+from memsift_workers.drain.popped import Popped
+from memsift_workers.flow.service_times import FEWEST
+from memsift_workers.rankers.base import Scores
 from memsift_workers.rankers.local import LocalRanker
-from memsift_workers.runtimes.base import RuntimeGarbage
+from memsift_workers.runtimes.base import RuntimeCrashed, RuntimeGarbage
 from memsift_workers.strategies.likelihood import Likelihood
 from tests.fakes import FakeRuntime
 from tests.samples import NOW, job
@@ -27,18 +32,21 @@ class Recorder:
 def run(redis, queue, clock):
     """Handle raw items with a runtime; gives replies by job id, events and tally."""
     clock.now = NOW.timestamp()
+    handlers = {}
 
-    async def handle(items, runtime=None, ranker=None, reply_to=f"{queue}:reply:t"):
+    async def handle(items, runtime=None, ranker=None, reply_to=f"{queue}:reply:t", crowded=False):
         events = Recorder()
         ranker = ranker or LocalRanker(runtime or FakeRuntime(), Likelihood(weight_en=1.0, weight_zh=1.0))
-        handler = BatchHandler(
+        handler = handlers.get(ranker) or BatchHandler(
             redis=redis,
             settings=WorkerSettings(queue=queue),
             rankers={"local": ranker},
             clock=clock,
             events=events,
         )
-        await handler.handle(items, clock.time())
+        handlers[ranker] = handler
+        handler._reporter._events = events
+        await handler.handle(Popped(items, clock.time(), crowded=crowded))
         replies = [wire.decode_reply(raw) for raw in await redis.lrange(reply_to, 0, -1)]
         return {reply.job_id: reply for reply in replies}, events, handler.tally
 
@@ -158,3 +166,107 @@ async def test_events_hold_no_text(run, make):
     _, events, _ = await run([raw])
     assert "xyzzy" not in str(events.events)
     assert "Mara" not in str(events.events)
+
+
+async def test_a_cancelled_job_costs_no_model_time_and_gets_no_reply(run, make, redis, queue):
+    gone, gone_raw = make(sent_at=NOW.timestamp() - 1)
+    waited_for, raw = make(sent_at=NOW.timestamp() - 1)
+    await redis.set(f"{queue}:cancel:{gone.id}", 1, px=5_000)
+    runtime = FakeRuntime()
+    replies, events, tally = await run([gone_raw, raw], runtime)
+    assert set(replies) == {waited_for.id}
+    assert len(runtime.batches[0]) == len(waited_for.candidates)
+    assert events.of(gone.id) == ["task-received", "task-revoked"]
+    revoked = next(fields for kind, fields in events.events if kind == "task-revoked")
+    assert (revoked["terminated"], revoked["expired"]) == (True, False)
+    assert tally == {"cancelled": 1, "ranked": 1}
+
+
+class Hanging(Raising):
+    """Never answers; `marking` runs while it works."""
+
+    def __init__(self, marking):
+        self.marking, self.ended_by = marking, None
+
+    async def rank(self, jobs, *, timeout):
+        await self.marking(jobs)
+        try:
+            await asyncio.sleep(min(timeout, 5))
+        except asyncio.CancelledError:
+            self.ended_by = "cancellation"
+            raise
+        return [Scores(values=tuple(range(len(one.candidates)))) for one in jobs]
+
+
+async def test_a_batch_that_nobody_waits_for_any_more_is_aborted(run, make, redis, queue):
+    async def mark(jobs):
+        for one in jobs:
+            await redis.set(f"{queue}:cancel:{one.id}", 1, px=5_000)
+
+    ranker = Hanging(mark)
+    replies, _, tally = await run([make()[1], make()[1]], ranker=ranker)
+    assert (replies, tally, ranker.ended_by) == ({}, {"cancelled": 2}, "cancellation")
+
+
+async def test_a_batch_that_somebody_waits_for_goes_on(run, make, redis, queue):
+    gone, waited_for = make(deadline=NOW.timestamp() + 0.5), make(deadline=NOW.timestamp() + 0.5)
+
+    async def mark(jobs):
+        await redis.set(f"{queue}:cancel:{gone[0].id}", 1, px=5_000)
+
+    ranker = Hanging(mark)
+    replies, _, tally = await run([gone[1], waited_for[1]], ranker=ranker)
+    assert set(replies) == {waited_for[0].id}
+    assert (tally, ranker.ended_by) == ({"cancelled": 1, "ranked": 1}, None)
+
+
+async def test_a_job_that_would_end_past_its_deadline_is_refused_at_once(run, make, clock):
+    class Slow(Raising):
+        async def rank(self, jobs, *, timeout):
+            clock.advance(2.0)
+            return [Scores(values=tuple(range(len(one.candidates)))) for one in jobs]
+
+    ranker = Slow()
+    for _ in range(FEWEST):
+        await run([make(deadline=clock.now + 10)[1]], ranker=ranker)
+    hopeless, raw = make(deadline=clock.now + 1)
+    replies, events, tally = await run([raw], ranker=ranker)
+    assert replies[hopeless.id] == Refusal(job_id=hopeless.id, cause=Cause.TOO_LATE)
+    assert events.of(hopeless.id) == ["task-received", "task-revoked"]
+    assert tally["too_late"] == 1
+
+
+async def test_mates_of_a_job_at_which_the_ranker_raises_are_ranked(run, make):
+    class Touchy(Raising):
+        async def rank(self, jobs, *, timeout):
+            if any(one.query == "boom?" for one in jobs):
+                raise KeyError("xyzzy")
+            return [Scores(values=tuple(range(len(one.candidates)))) for one in jobs]
+
+    mates, bad = [make() for _ in range(3)], make(query="boom?")
+    replies, _, tally = await run([mates[0][1], bad[1], mates[1][1], mates[2][1]], ranker=Touchy())
+    assert replies[bad[0].id].cause is Cause.RANKER_ERROR
+    assert all(isinstance(replies[mate.id], RerankResult) for mate, _ in mates)
+    assert tally == {"ranked": 3, "ranker_error": 1}
+
+
+async def test_a_job_that_crashes_the_runtime_twice_is_quarantined_and_its_mates_served(run, make):
+    class Dying(FakeRuntime):
+        crashes = 0
+
+        async def run(self, calls, *, timeout):
+            if any("boom" in call.suffix for call in calls):
+                Dying.crashes += 1
+                raise RuntimeCrashed("broken")
+            return await super().run(calls, timeout=timeout)
+
+    ranker = LocalRanker(Dying(), Likelihood(weight_en=1.0, weight_zh=1.0))
+    causes, crashes = [], []
+    for _ in range(3):
+        bad, mate = make(query="boom?"), make()
+        replies, _, _ = await run([bad[1], mate[1]], ranker=ranker)
+        assert isinstance(replies[mate[0].id], RerankResult)
+        causes.append(replies[bad[0].id].cause)
+        crashes.append(Dying.crashes)
+    assert causes == [Cause.RUNTIME_UNAVAILABLE, Cause.RUNTIME_UNAVAILABLE, Cause.QUARANTINED]
+    assert crashes[2] == crashes[1]

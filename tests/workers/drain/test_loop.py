@@ -7,6 +7,7 @@ import pytest
 from memsift_schemas import SystemClock, WorkerSettings
 from memsift_schemas.redis_link import connect
 from memsift_workers.drain.loop import DrainLoop
+from memsift_workers.flow.limiter import Limiter
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ async def drain(valkey_url, queue):
     running = []
 
     class Running:
-        def __init__(self, url=valkey_url, **settings):
+        def __init__(self, url=valkey_url, limit=24, **settings):
             self.link = connect(url, client_name="test", connections=4)
             self.batches, self.gate = [], asyncio.Event()
             fields = {
@@ -26,12 +27,15 @@ async def drain(valkey_url, queue):
                 "shutdown_grace_s": 5,
             }
             settings = WorkerSettings(**{**fields, **settings})
-            self.loop = DrainLoop(redis=self.link, settings=settings, handle=self.handle, clock=SystemClock())
+            limiter = Limiter(limit, batches=settings.batches_in_flight)
+            self.loop = DrainLoop(
+                redis=self.link, settings=settings, handle=self.handle, clock=SystemClock(), limiter=limiter
+            )
             self.task = asyncio.create_task(self.loop.run())
             running.append(self)
 
-        async def handle(self, items, popped_at):
-            self.batches.append(list(items))
+        async def handle(self, popped):
+            self.batches.append(list(popped.items))
             await self.gate.wait()
 
     yield Running
@@ -94,8 +98,8 @@ async def test_one_failing_batch_does_not_end_the_drain(drain, redis, queue, eve
     running = drain()
     seen = []
 
-    async def failing(items, popped_at):
-        seen.append(items)
+    async def failing(popped):
+        seen.append(popped)
         raise ValueError("xyzzy")
 
     running.loop._handle = failing

@@ -13,7 +13,7 @@ class Fixed:
 
     def __init__(self, name, rule, refuses="never"):
         self.name, self.model, self.rule, self.refuses = name, f"{name}-model", rule, refuses
-        self.seen, self.started, self.closed = [], 0, 0
+        self.seen, self.started, self.closed, self.evidence = [], 0, 0, None
 
     async def start(self):
         self.started += 1
@@ -26,9 +26,13 @@ class Fixed:
         return [
             RankFault(Cause.RUNTIME_GARBAGE)
             if self.refuses in one.query
-            else Scores(values=tuple(self.rule(int(m.id[1:])) for m in one.candidates), prompt_tokens=5)
+            else self.scores([int(m.id[1:]) for m in one.candidates])
             for one in jobs
         ]
+
+    def scores(self, numbers):
+        evidence = tuple(map(self.evidence, numbers)) if self.evidence else None
+        return Scores(values=tuple(map(self.rule, numbers)), evidence=evidence, prompt_tokens=5)
 
 
 @pytest.fixture
@@ -46,6 +50,22 @@ async def test_the_second_sees_the_best_of_the_first_and_decides_among_them(chai
     assert ids == ["m2", "m1", "m0", "m3", "m4", "m5"]
     assert (cascade.name, cascade.model, scores.prompt_tokens) == ("a>b", "b-model", 10)
     assert isinstance(cascade, Ranker)
+
+
+async def test_what_the_second_read_has_its_evidence_and_the_rest_has_less(chain):
+    _, second, cascade = chain
+    second.evidence = lambda n: n / 10
+    whole = job(6)
+    (scores,) = await cascade.rank([whole], timeout=1)
+    assert scores.evidence[:3] == (0.0, 0.1, 0.2)
+    assert scores.evidence[3] > scores.evidence[4] > scores.evidence[5]
+    assert max(scores.evidence[3:]) < min(scores.evidence[:3])
+
+
+async def test_a_second_without_evidence_of_its_own_has_its_scores_for_it(chain):
+    *_, cascade = chain
+    (scores,) = await cascade.rank([job(6)], timeout=1)
+    assert scores.evidence[:3] == scores.values[:3] == (0.0, 1.0, 2.0)
 
 
 async def test_a_job_that_one_cannot_rank_harms_no_other():

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsift_schemas import Cause, Turn
+from memsift_schemas.evidence import standardise
 from memsift_workers.rankers.base import RankFault, to_result
 from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.base import Answer, Json, Labels
-from memsift_workers.strategies.fusion import fuse, standardise
+from memsift_workers.strategies.fusion import fuse
 from memsift_workers.strategies.language import language
 from memsift_workers.strategies.likelihood import LEAST, MOST, Likelihood, explained
 from memsift_workers.strategies.listwise import LABELS, Listwise

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from redis.asyncio import Redis
 
+from memsift_schemas import calibration
 from memsift_schemas.clock import Clock
 from memsift_schemas.job import RerankJob
 from memsift_schemas.redis_link import REDIS_FAULTS
 from memsift_schemas.result import Cause, Refusal
+from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings
+from memsift_workers import tracing
 from memsift_workers.drain import replies
+from memsift_workers.drain.asking import Asker
 from memsift_workers.drain.delivery import Delivery, Poison, receive
 from memsift_workers.drain.events import EventStream
+from memsift_workers.drain.popped import Popped
 from memsift_workers.drain.replies import Reply
+from memsift_workers.drain.reporter import Reporter
+from memsift_workers.drain.sieve import Answered, Asked, Sieve, refuse
+from memsift_workers.drain.waiting import is_late, is_unwanted, patience_s, queued_ms, waited
 from memsift_workers.faults import describe
-from memsift_workers.rankers.base import Outcome, Ranker, RankFault, to_result
+from memsift_workers.flow.cancellation import Cancellations
+from memsift_workers.flow.load import Load
+from memsift_workers.flow.quarantine import Quarantine
+from memsift_workers.flow.rescue import forget
+from memsift_workers.flow.service_times import ServiceTimes
+from memsift_workers.flow.shared_limit import Lease, SharedLimit
+from memsift_workers.rankers.base import Outcome, Ranker, RankFault
+from memsift_workers.rankers.relevance import Relevance
 
 log = logging.getLogger("memsift.worker")
 
 
 class BatchHandler:
-    """Takes list items to their replies. Nothing that a job holds can make it raise."""
+    """Takes list items to their replies. Nothing that a job holds can make it raise.
+
+    Attributes:
+        times: how long the rankers take.
+        quarantine: jobs that runtimes died of.
+        load: how much gets done.
+    """
 
     def __init__(
         self,
@@ -34,89 +57,117 @@ class BatchHandler:
         rankers: Mapping[str, Ranker],
         clock: Clock,
         events: EventStream,
+        shared: SharedLimit | None = None,
     ) -> None:
         self._redis = redis
         self._settings = settings
         self._rankers = rankers
         self._clock = clock
-        self._events = events
-        # What became of the list items since the start: outcome or cause -> count.
-        self.tally: Counter[str] = Counter()
+        self._ring = KeyRing.of(settings.seal_keys)
+        self._relevance = Relevance(calibration.load(settings.calibration))
+        self._reporter = Reporter(events, clock)
+        self._cancellations = Cancellations(redis, settings.queue)
+        self._shared = shared
+        self.quarantine = Quarantine(redis, settings.queue, clock)
+        self.times = ServiceTimes(clock)
+        self._sieve = Sieve(clock, self.times, self.quarantine)
+        self.load = Load(clock)
+        self._asker = Asker(
+            clock=clock,
+            rank_timeout_s=settings.rank_timeout_ms / 1e3,
+            cancellations=self._cancellations,
+            times=self.times,
+        )
 
-    async def handle(self, items: Sequence[bytes], popped_at: float) -> None:
-        """Decode, drop what is late, rank, reply.
+    @property
+    def tally(self) -> Counter[str]:
+        """What became of the list items since the start: outcome or cause -> count."""
+        return self._reporter.tally
 
-        Args:
-            items: raw list items.
-            popped_at: when they left the queue, on the deadline clock.
-        """
-        deliveries = [delivery for item in items if (delivery := self._receive(item)) is not None]
-        answered: list[tuple[Delivery, Reply]] = [
-            (delivery, Refusal(job_id=delivery.envelope.id, cause=delivery.refused))
-            for delivery in deliveries
-            if delivery.refused is not None
-        ]
+    async def handle(self, popped: Popped) -> None:
+        """Decode, drop what nobody waits for or what can't make it, rank, reply."""
+        deliveries = [delivery for item in popped.items if (delivery := self._receive(item)) is not None]
         ready = [delivery for delivery in deliveries if delivery.refused is None]
+        answered = [
+            refuse(delivery, delivery.refused) for delivery in deliveries if delivery.refused is not None
+        ]
+        cancelled = await self._cancellations.marked(waited(ready, popped.at))
         # Jobs of one user and session side by side: their common prefix is computed once.
         ready.sort(key=lambda delivery: _conversation(delivery.job))
-        for delivery in ready:
-            self._events.send("task-started", uuid=delivery.envelope.id, timestamp=self._clock.time())
-        answered += await self._rank(ready, popped_at)
-        await self._reply(answered, popped_at)
+        leases: list[Lease] = []
+        for name, group in self._by_ranker(ready).items():
+            worth = [d for d in group if d.envelope.id not in cancelled]
+            answered += [refuse(d, Cause.CANCELLED) for d in group if d.envelope.id in cancelled]
+            answered += await self._rank(name, worth, popped, leases)
+        await self._reply(answered, popped, leases)
 
     def _receive(self, item: bytes) -> Delivery | None:
         now = self._clock.time()
         try:
-            delivery = receive(item, queue=self._settings.queue, now=now)
+            delivery = receive(item, queue=self._settings.queue, now=now, ring=self._ring)
         except Poison as poison:
-            self.tally[f"poison_{poison.why}"] += 1
-            log.warning("dropped a list item of %d bytes that is no job (%s)", len(item), poison.why)
+            self._reporter.poison(poison.why, len(item))
             return None
-        if delivery.refused is not None and delivery.refused is not Cause.EXPIRED:
-            log.warning("job %s is refused (%s): %s", delivery.envelope.id, delivery.refused, delivery.why)
-        self._events.send(
-            "task-received",
-            uuid=delivery.envelope.id,
-            name=delivery.envelope.task,
-            args="()",
-            kwargs=delivery.envelope.shown,
-            retries=0,
-            eta=None,
-            timestamp=now,
-        )
+        self._reporter.received(delivery, now)
         return delivery
 
-    async def _rank(self, ready: list[Delivery], popped_at: float) -> list[tuple[Delivery, Reply]]:
-        answered: list[tuple[Delivery, Reply]] = []
-        names = {delivery.job.ranker or self._settings.ranker for delivery in ready if delivery.job}
-        for name in sorted(names):
-            group = [d for d in ready if d.job and (d.job.ranker or self._settings.ranker) == name]
-            ranker = self._rankers.get(name)
-            if ranker is None:
-                refusals = [Refusal(job_id=d.envelope.id, cause=Cause.UNKNOWN_RANKER) for d in group]
-                answered += zip(group, refusals, strict=True)
-            else:
-                answered += zip(group, await self._ask(ranker, group, popped_at), strict=True)
+    def _by_ranker(self, ready: list[Delivery]) -> dict[str, list[Delivery]]:
+        groups: dict[str, list[Delivery]] = {}
+        for delivery in ready:
+            name = (delivery.job.ranker if delivery.job else None) or self._settings.ranker
+            groups.setdefault(name, []).append(delivery)
+        return dict(sorted(groups.items()))
+
+    async def _rank(
+        self, name: str, group: list[Delivery], popped: Popped, leases: list[Lease]
+    ) -> list[Answered]:
+        ranker = self._rankers.get(name)
+        if ranker is None:
+            return [refuse(delivery, Cause.UNKNOWN_RANKER) for delivery in group]
+        lease = await self._enter(name, group)
+        sifted = self._sieve.sift(name, group, crowded=popped.crowded)
+        answered = sifted.refused
+        for together in (sifted.together, *([suspect] for suspect in sifted.suspects)):
+            if together:
+                answered += await self._ask(ranker, together, popped)
+        if lease is not None:
+            leases.append(lease)
         return answered
 
-    async def _ask(self, ranker: Ranker, group: list[Delivery], popped_at: float) -> list[Reply]:
-        jobs = [delivery.job for delivery in group if delivery.job is not None]
+    async def _enter(self, name: str, group: list[Delivery]) -> Lease | None:
+        """A place in the runtime that workers share, if this ranker asks one."""
+        if self._shared is None or not group or "local" not in name.split(">"):
+            return None
+        latest = max(delivery.job.deadline for delivery in group if delivery.job)
+        patience = self._clock.time() + self._settings.rank_timeout_ms / 1e3
+        return await self._shared.enter(len(group), until=min(latest, patience))
+
+    async def _ask(self, ranker: Ranker, group: list[Asked], popped: Popped) -> list[Answered]:
+        for delivery, _ in group:
+            self._reporter.started(delivery)
         started = self._clock.monotonic()
-        latest = max(job.deadline for job in jobs) - self._clock.time()
-        timeout = max(min(latest, self._settings.rank_timeout_ms / 1e3), 0.001)
-        outcomes: Sequence[Outcome]
+        self.load.began()
         try:
-            outcomes = await ranker.rank(jobs, timeout=timeout)
-            if len(outcomes) != len(jobs):
-                raise RankFault(Cause.RANKER_ERROR, f"{len(outcomes)} outcomes for {len(jobs)} jobs")
-        except Exception as error:  # noqa: BLE001  # whatever a ranker does, the worker lives on
-            log.error("a batch of %d jobs falls back, the ranker raised: %s", len(jobs), describe(error))
-            outcomes = [RankFault(Cause.RANKER_ERROR)] * len(jobs)
+            jobs = [job for _, job in group]
+            with tracing.ranking(jobs, queue=self._settings.queue, now=popped.at):
+                outcomes = await self._asker.ask(ranker, jobs)
+        finally:
+            self.load.ended(len(group))
+        await self._blame(group, outcomes)
         rank_ms = (self._clock.monotonic() - started) * 1e3
         return [
-            self._conclude(job, outcome, ranker, {"queue": _queued_ms(job, popped_at), "rank": rank_ms})
-            for job, outcome in zip(jobs, outcomes, strict=True)
+            (
+                delivery,
+                self._conclude(job, outcome, ranker, {"queue": queued_ms(job, popped.at), "rank": rank_ms}),
+            )
+            for (delivery, job), outcome in zip(group, outcomes, strict=True)
         ]
+
+    async def _blame(self, group: list[Asked], outcomes: list[Outcome]) -> None:
+        for (delivery, job), outcome in zip(group, outcomes, strict=True):
+            if isinstance(outcome, RankFault) and outcome.blamed:
+                count = await self.quarantine.blame(job)
+                log.error("the runtime died of job %s (%d times by now)", delivery.envelope.id, count)
 
     def _conclude(
         self, job: RerankJob, outcome: Outcome, ranker: Ranker, timings_ms: dict[str, float]
@@ -124,63 +175,37 @@ class BatchHandler:
         try:
             if isinstance(outcome, RankFault):
                 raise outcome
-            result = to_result(job, outcome, ranker)
+            result = self._relevance.result(job, outcome, ranker)
         except RankFault as fault:
-            log.warning("job %s falls back: %s", job.id, fault)
+            if fault.cause is not Cause.CANCELLED:
+                log.warning("job %s falls back: %s", job.id, fault)
             return Refusal(job_id=job.id, cause=fault.cause)
         return result.model_copy(update={"timings_ms": timings_ms})
 
-    async def _reply(self, answered: list[tuple[Delivery, Reply]], popped_at: float) -> None:
+    async def _reply(self, answered: list[Answered], popped: Popped, leases: list[Lease]) -> None:
         now = self._clock.time()
-        in_time = [(delivery, reply) for delivery, reply in answered if not self._is_late(delivery, now)]
+        wanted = [(delivery, reply) for delivery, reply in answered if not is_unwanted(delivery, reply, now)]
         try:
-            await replies.send(
-                self._redis,
-                in_time,
-                reply_ttl_ms=self._settings.reply_ttl_ms,
-                result_ttl_s=self._settings.result_ttl_s,
-            )
+            async with asyncio.timeout(patience_s(wanted, now)):
+                await replies.send(
+                    self._redis,
+                    wanted,
+                    reply_ttl_ms=self._settings.reply_ttl_ms,
+                    result_ttl_s=self._settings.result_ttl_s,
+                    ring=self._ring,
+                    also=[*(lease.give_back for lease in leases), *_forgotten(popped)],
+                )
         except REDIS_FAULTS as error:
-            self.tally["reply_lost"] += len(in_time)
-            log.warning("%d replies are lost, their callers fall back: %s", len(in_time), describe(error))
+            self.tally["reply_lost"] += len(wanted)
+            log.warning("%d replies are lost, their callers fall back: %s", len(wanted), describe(error))
         for delivery, reply in answered:
-            self._tell(delivery, reply, now, popped_at)
+            late = is_late(delivery, now)
+            self._reporter.ended(delivery, reply, late=late, now=now, popped_at=popped.at)
 
-    def _tell(self, delivery: Delivery, reply: Reply, now: float, popped_at: float) -> None:
-        """Count an outcome and tell the monitors."""
-        uuid = delivery.envelope.id
-        if isinstance(reply, Refusal):
-            self.tally[reply.cause.value] += 1
-            if reply.cause is Cause.EXPIRED:
-                self._events.send(
-                    "task-revoked", uuid=uuid, terminated=False, signum=None, expired=True, timestamp=now
-                )
-            else:
-                self._events.send(
-                    "task-failed", uuid=uuid, exception=f"JobRefused('{reply.cause.value}')", timestamp=now
-                )
-        else:
-            late = self._is_late(delivery, now)
-            self.tally["late" if late else "ranked"] += 1
-            self._events.send(
-                "task-succeeded",
-                uuid=uuid,
-                result="late, dropped" if late else f"{len(reply.ranking)} memories ranked",
-                runtime=now - popped_at,
-                timestamp=now,
-            )
 
-    @staticmethod
-    def _is_late(delivery: Delivery, now: float) -> bool:
-        """Nobody waits any more. A plain Celery client decides by its own timeout, so it is never late."""
-        if delivery.job is None or delivery.envelope.wants_result:
-            return False
-        return now >= delivery.job.deadline
+def _forgotten(popped: Popped) -> list[Callable[[Any], None]]:
+    return [forget(popped.record)] if popped.record else []
 
 
 def _conversation(job: RerankJob | None) -> tuple[str, str]:
     return (job.user, job.session) if job else ("", "")
-
-
-def _queued_ms(job: RerankJob, popped_at: float) -> float:
-    return max(popped_at - job.sent_at, 0.0) * 1e3 if job.sent_at is not None else 0.0

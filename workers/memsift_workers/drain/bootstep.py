@@ -6,6 +6,10 @@ the consumer, leaves the drain alone.
 
 from __future__ import annotations
 
+import logging
+import os
+import threading
+import time
 from typing import Any, ClassVar
 
 from celery import bootsteps, signals
@@ -20,6 +24,10 @@ from memsift_workers.drain.service import DrainService
 
 # How often a worker that is still loading its model looks whether it has been told to stop.
 LOOK_EVERY_S = 0.2
+# Celery ends within a second once the drain has, unless it waits for Redis.
+CELERY_STOP_S = 3.0
+
+log = logging.getLogger("memsift.worker")
 
 
 class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types
@@ -69,6 +77,7 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
     def _shutting_down(self, **_: Any) -> None:
         if self._service is not None:
             self._service.take_no_more()
+            threading.Thread(target=_leave, args=(self._service,), name="memsift-leave", daemon=True).start()
 
     def stop(self, worker: Any) -> None:
         """Finish the batches in flight; jobs that wait stay in Redis."""
@@ -80,6 +89,18 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
             self._connection = None
 
     terminate = stop
+
+
+def _leave(service: DrainService) -> None:
+    """End the process when the drain has ended and Celery has not.
+
+    Its own connection has no timeout and may hang on a Redis that does not answer; nothing is left to do.
+    """
+    service.stop()
+    time.sleep(CELERY_STOP_S)
+    log.warning("Celery does not end by itself: leaving")
+    logging.shutdown()
+    os._exit(0)
 
 
 def _end_worker() -> None:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from memsift_schemas import message, wire
+from memsift_schemas import message, sealing, wire
 from memsift_schemas.errors import InvalidInput, UnknownVersion
 from memsift_schemas.job import MAX_JOB_BYTES, RerankJob
 from memsift_schemas.message import Envelope
 from memsift_schemas.result import Cause
+from memsift_schemas.sealing import KeyRing
 
 # A stock Celery client escapes Chinese (6 bytes for 3) and wraps the body in base64 (4 for 3).
 MAX_MESSAGE_BYTES = MAX_JOB_BYTES * 3
@@ -45,13 +46,14 @@ class Delivery:
     why: str = ""
 
 
-def receive(raw: bytes, *, queue: str, now: float) -> Delivery:
+def receive(raw: bytes, *, queue: str, now: float, ring: KeyRing | None = None) -> Delivery:
     """Read one list item and decide whether it is worth model time.
 
     Args:
         raw: the list item.
         queue: the drained list; reply lists are named after it.
         now: unix seconds on the Redis server's clock.
+        ring: opens sealed jobs; with it, clear ones are refused.
 
     Raises:
         Poison: it is no Celery message for this task, or too big.
@@ -66,7 +68,8 @@ def receive(raw: bytes, *, queue: str, now: float) -> Delivery:
         raise Poison("foreign_task")
     reply_to = _reply_list(envelope.job, queue)
     try:
-        job = wire.load_job(_complete(envelope, now))
+        opened = sealing.open_job(ring, envelope.job, job_id=envelope.id)
+        job = wire.load_job(_complete(opened, envelope, now))
     except InvalidInput as error:
         cause = Cause.UNKNOWN_VERSION if isinstance(error, UnknownVersion) else Cause.INVALID_JOB
         return Delivery(envelope, None, cause, reply_to, str(error))
@@ -76,15 +79,15 @@ def receive(raw: bytes, *, queue: str, now: float) -> Delivery:
     return Delivery(envelope, job, Cause.EXPIRED if expired else None, reply_to)
 
 
-def _complete(envelope: Envelope, now: float) -> Any:
+def _complete(job: Any, envelope: Envelope, now: float) -> Any:
     """A plain Celery client need not repeat in the job what its message says already."""
-    if not isinstance(envelope.job, dict):
-        return envelope.job
+    if not isinstance(job, dict):
+        return job
     defaults = {
         "now": datetime.fromtimestamp(now, UTC).isoformat(),
         "deadline": envelope.expires or now + PATIENCE_S,
     }
-    return {**defaults, **envelope.job, "id": envelope.id}
+    return {**defaults, **job, "id": envelope.id}
 
 
 def _reply_list(job: Any, queue: str) -> str | None:

@@ -13,6 +13,8 @@ log = logging.getLogger("memsift.worker")
 
 # One publish for all events of this long, as Celery's own workers do.
 FLUSH_EVERY_S = 0.1
+# How long an ending worker waits for the last ones to leave.
+LAST_WORDS_S = 1.0
 # While Redis is away events pile up to this many, then the oldest go.
 MAX_BUFFERED = 10_000
 
@@ -50,7 +52,7 @@ class EventStream:
     def stop(self) -> None:
         """Publish what is left and end."""
         self._stopping.set()
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=LAST_WORDS_S)
 
     def send(self, kind: str, **fields: Any) -> None:
         """Take one event; never blocks and never raises."""

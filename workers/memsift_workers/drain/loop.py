@@ -4,73 +4,103 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import Clock
-from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause, end
+from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause, end, tell
 from memsift_schemas.settings import WorkerSettings
+from memsift_workers.drain.popped import Popped
 from memsift_workers.faults import describe
+from memsift_workers.flow.limiter import Limiter
+from memsift_workers.flow.rescue import Rescue
 
 log = logging.getLogger("memsift.worker")
 
-Handle = Callable[[Sequence[bytes], float], Awaitable[None]]
+# A pop that takes this much longer than it should when the worker ends is one that Redis never answers.
+LAST_POP_S = 1.0
+
+Handle = Callable[[Popped], Awaitable[None]]
 
 
 class DrainLoop:
     """Pops micro-batches and hands each to `handle`, several at once.
 
-    A slot is taken before anything is popped: what cannot be worked on stays in Redis, where another
-    worker can have it. A pop is never cancelled, or what it popped would be lost.
+    Room is taken before anything is popped: what cannot be worked on stays in Redis, where another
+    worker can have it. A pop under way is not cancelled, or what it popped would be lost, unless the worker
+    ends and Redis does not answer.
     """
 
-    def __init__(self, *, redis: Redis, settings: WorkerSettings, handle: Handle, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        redis: Redis,
+        settings: WorkerSettings,
+        handle: Handle,
+        clock: Clock,
+        limiter: Limiter,
+        rescue: Rescue | None = None,
+    ) -> None:
         self._redis = redis
         self._settings = settings
         self._handle = handle
         self._clock = clock
-        self._slots = asyncio.Semaphore(settings.batches_in_flight)
+        self._limiter = limiter
+        self._rescue = rescue
+        self._popping: asyncio.Future[tuple[list[bytes], str]] | None = None
         self._batches: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
         """Take nothing more; `run` returns when what is in flight has ended."""
         self._stopping.set()
+        self._limiter.close()
+        if self._popping is not None:
+            patience = BLOCK_S + self._settings.batch_wait_ms / 1e3 + LAST_POP_S
+            asyncio.get_running_loop().call_later(patience, self._popping.cancel)
 
     async def run(self) -> None:
         """Drain until `stop`, then wait for the batches in flight, at most the grace time."""
         pause = Pause()
         while not self._stopping.is_set():
-            await self._slots.acquire()
+            room = await self._limiter.take(self._settings.batch_max)
+            if not room:
+                break
             try:
-                items = await self._pop()
+                self._popping = asyncio.ensure_future(self._pop(room))
+                items, record = await self._popping
+            except asyncio.CancelledError:
+                if self._popping is None or not self._popping.cancelled():
+                    raise
+                break  # given up by `stop`
             except REDIS_FAULTS as fault:
-                self._slots.release()
+                self._limiter.give_back(room)
                 seconds = pause.next()
-                log.warning("Redis is away (%s): next try in %.2g s", type(fault).__name__, seconds)
+                log.warning("Redis is away (%s): next try in %.2g s", tell(fault), seconds)
                 await self._rest(seconds)
                 continue
             pause.reset()
             if not items:
-                self._slots.release()
+                self._limiter.give_back(room)
                 continue
-            task = asyncio.create_task(self._work(items))
+            self._limiter.keep(room, len(items))
+            popped = Popped(items, self._clock.time(), crowded=len(items) == room, record=record)
+            task = asyncio.create_task(self._work(popped))
             self._batches.add(task)
             task.add_done_callback(self._batches.discard)
         await self._finish()
 
-    async def _pop(self) -> list[bytes]:
-        most = self._settings.batch_max
-        if self._stopping.is_set():
-            return []
+    async def _pop(self, most: int) -> tuple[list[bytes], str]:
+        if self._rescue is not None:
+            return await self._rescue.pop(most, wait_s=self._settings.batch_wait_ms / 1e3)
         popped = await self._redis.blmpop(BLOCK_S, 1, self._settings.queue, direction="RIGHT", count=most)
         items: list[bytes] = _items(popped)
         if items and len(items) < most and self._settings.batch_wait_ms:
             await asyncio.sleep(self._settings.batch_wait_ms / 1e3)
             items += await self._top_up(most - len(items))
-        return items
+        return items, ""
 
     async def _top_up(self, most: int) -> list[bytes]:
         try:
@@ -79,13 +109,15 @@ class DrainLoop:
             return []  # what was popped before must not be lost with this
         return _items(popped)
 
-    async def _work(self, items: list[bytes]) -> None:
+    async def _work(self, popped: Popped) -> None:
         try:
-            await self._handle(items, self._clock.time())
+            await self._handle(popped)
         except Exception as error:  # noqa: BLE001  # one batch must not end the drain
-            log.error("a batch of %d items is lost, its callers fall back: %s", len(items), describe(error))
+            log.error(
+                "a batch of %d items is lost, its callers fall back: %s", len(popped.items), describe(error)
+            )
         finally:
-            self._slots.release()
+            self._limiter.give_back(len(popped.items))
 
     async def _finish(self) -> None:
         if not self._batches:

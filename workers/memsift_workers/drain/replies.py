@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 from redis.asyncio import Redis
 
-from memsift_schemas import wire
+from memsift_schemas import sealing, wire
 from memsift_schemas.result import Cause, Refusal, RerankResult
+from memsift_schemas.sealing import KeyRing
 from memsift_workers.drain.delivery import Delivery
 
 Reply = RerankResult | Refusal
 
 
 async def send(
-    redis: Redis, answered: list[tuple[Delivery, Reply]], *, reply_ttl_ms: int, result_ttl_s: int
+    redis: Redis,
+    answered: list[tuple[Delivery, Reply]],
+    *,
+    reply_ttl_ms: int,
+    result_ttl_s: int,
+    ring: KeyRing | None = None,
+    also: Sequence[Callable[[Any], None]] = (),
 ) -> None:
     """Push every reply to where its sender waits, in one round trip.
 
@@ -25,6 +33,8 @@ async def send(
         answered: deliveries and their replies.
         reply_ttl_ms: how long an unread reply list lives.
         result_ttl_s: how long a Celery result lives.
+        ring: seals rankings.
+        also: put further commands into the same pipeline.
 
     Raises:
         RedisError: some or all could not be sent; their callers fall back.
@@ -32,28 +42,39 @@ async def send(
     pipeline = redis.pipeline(transaction=False)
     for delivery, reply in answered:
         if delivery.reply_to is not None:
-            pipeline.rpush(delivery.reply_to, wire.encode_reply(reply))
+            pipeline.rpush(delivery.reply_to, _encoded(reply, ring))
             pipeline.pexpire(delivery.reply_to, reply_ttl_ms)
         if delivery.envelope.wants_result:
             key = f"celery-task-meta-{delivery.envelope.id}"
-            meta = celery_result(delivery.envelope.id, reply)
-            pipeline.setex(key, result_ttl_s, meta)
+            meta = celery_result(delivery.envelope.id, reply, ring)
+            pipeline.set(key, meta, ex=result_ttl_s)
             pipeline.publish(key, meta)
+    for add in also:
+        add(pipeline)
     if len(pipeline):
         await pipeline.execute()
 
 
-def celery_result(task_id: str, reply: Reply) -> bytes:
+def _encoded(reply: Reply, ring: KeyRing | None) -> bytes:
+    encoded = wire.encode_reply(reply)
+    if isinstance(reply, Refusal):
+        return encoded
+    return sealing.seal_result(ring, encoded, job_id=reply.job_id)
+
+
+def celery_result(task_id: str, reply: Reply, ring: KeyRing | None = None) -> bytes:
     """A reply in the form in which Celery's Redis result backend stores one.
 
     `AsyncResult.get()` returns the result as a dict, or raises for a refusal: `TaskRevokedError` when the
-    job expired, an exception named `JobRefused` otherwise.
+    job expired or was about to, an exception named `JobRefused` otherwise. With a ring, the dict is the
+    sealed reply.
     """
     status: str
     result: Any
     if isinstance(reply, RerankResult):
-        status, result = "SUCCESS", reply.model_dump(mode="json")
-    elif reply.cause is Cause.EXPIRED:
+        status = "SUCCESS"
+        result = orjson.loads(_encoded(reply, ring)) if ring else reply.model_dump(mode="json")
+    elif reply.cause in {Cause.EXPIRED, Cause.TOO_LATE}:
         status = "REVOKED"
         result = {
             "exc_type": "TaskRevokedError",

@@ -9,17 +9,23 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import orjson
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import ServerClock
-from memsift_schemas.redis_link import REDIS_FAULTS, Pause, connect, end, measure
+from memsift_schemas.keys import workers_key
+from memsift_schemas.redis_link import REDIS_FAULTS, Pause, connect, end, measure, tell
+from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.loop import DrainLoop
 from memsift_workers.faults import describe
+from memsift_workers.flow.limiter import Limiter
+from memsift_workers.flow.limits import follow_latency, local_limit, shared_limit
+from memsift_workers.flow.rescue import Rescue
 from memsift_workers.rankers.base import Ranker
 from memsift_workers.runtimes.base import RuntimeUnavailable
 
@@ -28,10 +34,14 @@ log = logging.getLogger("memsift.worker")
 # The presence key says "I am here and warm"; it dies with the worker within its TTL.
 PRESENCE_EVERY_S = 1.0
 PRESENCE_TTL_S = 5
+# A worker that is gone for this long leaves the index of workers.
+FORGOTTEN_AFTER_S = 60.0
 # How often the offset to the server's clock is measured again; clocks drift by milliseconds in an hour.
 MEASURE_EVERY_S = 60.0
-# Beside one connection per batch for its replies: the blocking pop, presence, clock.
-SPARE_CONNECTIONS = 4
+# How long an ending worker tries to take its presence back; it runs out by itself.
+LAST_WORDS_S = 0.5
+# Beside one connection per batch for its replies: the blocking pop, presence, clock, rescue.
+SPARE_CONNECTIONS = 5
 
 
 class DrainService:
@@ -95,15 +105,31 @@ class DrainService:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         connections = self._settings.batches_in_flight + SPARE_CONNECTIONS
-        redis = connect(self._settings.redis_url, client_name="memsift-worker", connections=connections)
+        redis = connect(
+            self._settings.redis_url,
+            client_name="memsift-worker",
+            connections=connections,
+            queue=self._settings.queue,
+        )
+        limiter = local_limit(self._settings)
         handler = BatchHandler(
             redis=redis,
             settings=self._settings,
             rankers=self._rankers,
             clock=self._clock,
             events=self._events,
+            shared=shared_limit(self._settings, redis, self._clock, limiter),
         )
-        drain = DrainLoop(redis=redis, settings=self._settings, handle=handler.handle, clock=self._clock)
+        follow_latency(self._settings, limiter, handler.times)
+        rescue = self._rescue(redis)
+        drain = DrainLoop(
+            redis=redis,
+            settings=self._settings,
+            handle=handler.handle,
+            clock=self._clock,
+            limiter=limiter,
+            rescue=rescue,
+        )
         try:
             await self._start_rankers()
             await self._first_contact(redis)
@@ -113,9 +139,11 @@ class DrainService:
             _collect_less_often()
             log.info("ready: jobs are taken from %s", self._settings.queue)
             helpers = [
-                asyncio.create_task(self._be_present(redis)),
+                asyncio.create_task(self._be_present(redis, handler, limiter)),
                 asyncio.create_task(self._keep_time(redis)),
             ]
+            if rescue is not None:
+                helpers.append(asyncio.create_task(rescue.keep_watch()))
             self.started.set()
             try:
                 await drain.run()
@@ -126,8 +154,16 @@ class DrainService:
             for ranker in self._rankers.values():
                 await ranker.close()
             with contextlib.suppress(*REDIS_FAULTS):
-                await redis.delete(self._presence_key)
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await redis.delete(self._presence_key)
+                    await redis.zrem(workers_key(self._settings.queue), self._hostname)
             await redis.aclose()
+
+    def _rescue(self, redis: Redis) -> Rescue | None:
+        if not self._settings.rescue:
+            return None
+        ring = KeyRing.of(self._settings.seal_keys)
+        return Rescue(redis, self._settings.queue, self._clock, ring=ring)
 
     async def _start_rankers(self) -> None:
         """Load and warm every ranker; a runtime that is not there yet is waited for.
@@ -154,7 +190,7 @@ class DrainService:
                 await measure(redis, self._clock)
             except REDIS_FAULTS as fault:
                 self.started.set()
-                log.warning("no jobs are taken, Redis is away (%s)", type(fault).__name__)
+                log.warning("no jobs are taken, Redis is away (%s)", tell(fault))
                 await asyncio.sleep(pause.next())
             else:
                 return
@@ -169,20 +205,32 @@ class DrainService:
     def _presence_key(self) -> str:
         return f"{self._settings.queue}:worker:{self._hostname}"
 
-    async def _be_present(self, redis: Redis) -> None:
-        card = orjson.dumps(
-            {
-                "runtime": self._settings.runtime,
-                "model": self._rankers[self._settings.ranker].model,
-                "strategy": self._settings.strategy,
-                "ranker": self._settings.ranker,
-                "pid": os.getpid(),
-            }
-        )
+    async def _be_present(self, redis: Redis, handler: BatchHandler, limiter: Limiter) -> None:
         while True:
+            card, now = orjson.dumps(self._card(handler, limiter)), self._clock.time()
+            index = workers_key(self._settings.queue)
             with contextlib.suppress(*REDIS_FAULTS):
                 await redis.set(self._presence_key, card, ex=PRESENCE_TTL_S)
+                # Frontends find the card by this index.
+                await redis.zadd(index, {self._hostname: now})
+                await redis.zremrangebyscore(index, "-inf", now - FORGOTTEN_AFTER_S)
+            await handler.quarantine.refresh()
             await asyncio.sleep(PRESENCE_EVERY_S)
+
+    def _card(self, handler: BatchHandler, limiter: Limiter) -> dict[str, Any]:
+        """Who this worker is, and what it can do just now: producers admit jobs by it."""
+        return {
+            "runtime": self._settings.runtime,
+            "model": self._rankers[self._settings.ranker].model,
+            "strategy": self._settings.strategy,
+            "ranker": self._settings.ranker,
+            "pid": os.getpid(),
+            # None until enough was measured.
+            "jobs_per_s": handler.load.jobs_per_s,
+            "batch_ms": handler.times.median_ms(self._settings.ranker),
+            "in_flight": limiter.in_flight,
+            "limit": limiter.limit,
+        }
 
 
 def _collect_less_often() -> None:

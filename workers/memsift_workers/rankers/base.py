@@ -7,16 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from memsift_schemas.calibration import Curve
 from memsift_schemas.job import RerankJob
-from memsift_schemas.result import Cause, Ranked, RerankResult, Source
+from memsift_schemas.result import Cause, Ranked, RerankResult, Source, select
 
 
 class RankFault(Exception):
-    """A job could not be ranked; its caller falls back with this cause. Holds no text of the job."""
+    """A job could not be ranked; its caller falls back with this cause. Holds no text of the job.
 
-    def __init__(self, cause: Cause, detail: str = "") -> None:
+    Attributes:
+        cause: what the caller is told.
+        blamed: the runtime, healthy just before, died while it had this job alone.
+    """
+
+    def __init__(self, cause: Cause, detail: str = "", *, blamed: bool = False) -> None:
         super().__init__(f"{cause.value}: {detail}" if detail else cause.value)
         self.cause = cause
+        self.blamed = blamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,8 @@ class Scores:
 
     Attributes:
         values: finite numbers that order this job's candidates, comparable within it alone.
+        evidence: one finite number per candidate, comparable across jobs of this ranker and model; None: the
+            values are.
         reason: the model's words, where a strategy gives them.
         prompt_tokens: tokens of all prompts of this job.
         cached_tokens: how many of them came from the prefix cache.
@@ -33,6 +42,7 @@ class Scores:
     """
 
     values: tuple[float, ...]
+    evidence: tuple[float, ...] | None = None
     reason: str | None = field(default=None, repr=False)
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -82,26 +92,44 @@ class Ranker(Protocol):
         ...
 
 
-def to_result(job: RerankJob, scores: Scores, ranker: Ranker) -> RerankResult:
+def to_result(job: RerankJob, scores: Scores, ranker: Ranker, *, curve: Curve | None = None) -> RerankResult:
     """Check scores and turn them into the ranking that may leave the worker.
 
     Ties keep the prefilter's order, so that the same scores always give the same ranking.
 
+    Args:
+        job: what was asked.
+        scores: the ranker's answer.
+        ranker: who gave it.
+        curve: turns this ranker's evidence into relevance.
+
     Raises:
         RankFault: not one finite number per candidate.
     """
-    if len(scores.values) != len(job.candidates):
-        raise RankFault(
-            Cause.RUNTIME_GARBAGE, f"{len(scores.values)} scores for {len(job.candidates)} memories"
-        )
-    if not all(math.isfinite(value) for value in scores.values):
-        raise RankFault(Cause.RUNTIME_GARBAGE, "a score is not a finite number")
+    evidence = scores.values if scores.evidence is None else scores.evidence
+    for numbers in (scores.values, evidence):
+        if len(numbers) != len(job.candidates):
+            raise RankFault(
+                Cause.RUNTIME_GARBAGE, f"{len(numbers)} numbers for {len(job.candidates)} memories"
+            )
+        if not all(math.isfinite(number) for number in numbers):
+            raise RankFault(Cause.RUNTIME_GARBAGE, "a score is not a finite number")
     prior = job.prior or tuple(range(len(job.candidates), 0, -1))
     order = sorted(range(len(job.candidates)), key=lambda at: (-scores.values[at], -prior[at], at))
+    ranking = tuple(
+        Ranked(
+            id=job.candidates[at].id,
+            score=scores.values[at],
+            evidence=evidence[at],
+            relevance=curve.probability(evidence[at]) if curve else None,
+        )
+        for at in order
+    )
     return RerankResult(
         job_id=job.id,
-        ranking=tuple(Ranked(id=job.candidates[at].id, score=scores.values[at]) for at in order),
+        ranking=ranking,
         source=Source.MODEL,
+        selected=select(ranking, top_k=job.top_k, min_relevance=job.min_relevance),
         reason=scores.reason,
         ranker=ranker.name,
         model=ranker.model,

@@ -71,10 +71,13 @@ def _join(job: RerankJob, first: Outcome, pruned: RerankJob, second: Outcome) ->
     if isinstance(first, RankFault) or isinstance(second, RankFault):
         return second if isinstance(second, RankFault) else first
     place = {memory.id: at for at, memory in enumerate(job.candidates)}
-    scored = {place[m.id]: value for m, value in zip(pruned.candidates, second.values, strict=True)}
+    read = [place[memory.id] for memory in pruned.candidates]
     ordered_by_first = job.model_copy(update={"prior": first.values})
+    evidence = second.values if second.evidence is None else second.evidence
     return Scores(
-        values=spread(ordered_by_first, scored),
+        values=spread(ordered_by_first, dict(zip(read, second.values, strict=True))),
+        # What the second did not read, the first judged worse, in a unit of its own: less than the least.
+        evidence=spread(ordered_by_first, dict(zip(read, evidence, strict=True))),
         reason=second.reason,
         prompt_tokens=first.prompt_tokens + second.prompt_tokens,
         cached_tokens=first.cached_tokens + second.cached_tokens,

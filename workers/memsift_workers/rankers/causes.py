@@ -20,7 +20,7 @@ _CAUSES: tuple[tuple[type[RuntimeFault], Cause], ...] = (
 )
 
 
-def rank_fault(fault: RuntimeFault) -> RankFault:
+def rank_fault(fault: RuntimeFault, *, blamed: bool = False) -> RankFault:
     """The same fault as the drain understands it."""
     cause = next((cause for kind, cause in _CAUSES if isinstance(fault, kind)), Cause.RANKER_ERROR)
-    return RankFault(cause, str(fault))
+    return RankFault(cause, str(fault), blamed=blamed)

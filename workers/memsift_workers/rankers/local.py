@@ -11,7 +11,17 @@ from memsift_schemas.result import Cause
 from memsift_workers.faults import describe
 from memsift_workers.rankers.base import Outcome, RankFault
 from memsift_workers.rankers.causes import rank_fault
-from memsift_workers.runtimes.base import Answer, Call, Runtime, RuntimeFault, RuntimeGarbage, RuntimeTimeout
+from memsift_workers.rankers.isolation import one_by_one
+from memsift_workers.runtimes.base import (
+    Answer,
+    Call,
+    Likelihood,
+    Runtime,
+    RuntimeCrashed,
+    RuntimeFault,
+    RuntimeGarbage,
+    RuntimeTimeout,
+)
 from memsift_workers.strategies.base import Strategy
 
 log = logging.getLogger("memsift.worker")
@@ -21,7 +31,7 @@ class LocalRanker:
     """All prompts of a micro-batch in one request to the runtime.
 
     When the whole request fails, each job is asked for once more alone, so that the one that broke it
-    harms no other.
+    harms no other; after a crash one after the other, so that it is known which one it was.
     """
 
     name = "local"
@@ -30,6 +40,7 @@ class LocalRanker:
         self._runtime = runtime
         self._strategy = strategy
         self._started = False
+        self._probes = 0
 
     @property
     def model(self) -> str:
@@ -75,17 +86,28 @@ class LocalRanker:
         try:
             return list(await self._run(asked, timeout))
         except RuntimeFault as fault:
-            if len(asked) == 1 or isinstance(fault, RuntimeTimeout):
+            crashed = isinstance(fault, RuntimeCrashed)
+            if isinstance(fault, RuntimeTimeout) or (len(asked) == 1 and not crashed):
                 return [rank_fault(fault)] * len(asked)
             log.warning(
                 "a batch of %d jobs failed (%s): each is asked for alone", len(asked), describe(fault)
             )
+        if crashed:
+            return await one_by_one(asked, self._run_one, self._probe, ends_at=ends_at)
         time_left = max(ends_at - asyncio.get_running_loop().time(), 0.001)
         return list(await asyncio.gather(*(self._alone(calls, time_left) for calls in asked)))
 
+    async def _run_one(self, calls: list[Call], timeout: float) -> list[Answer]:
+        return (await self._run([calls], timeout))[0]
+
+    async def _probe(self, timeout: float) -> None:
+        """One token through the whole engine; never the same, so that no memory answers it."""
+        self._probes += 1
+        await self._runtime.run([Call("Hello", f" {self._probes}", Likelihood())], timeout=timeout)
+
     async def _alone(self, calls: list[Call], timeout: float) -> list[Answer] | RankFault:
         try:
-            return (await self._run([calls], timeout))[0]
+            return await self._run_one(calls, timeout)
         except RuntimeFault as fault:
             return rank_fault(fault)
 

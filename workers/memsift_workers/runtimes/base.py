@@ -21,6 +21,10 @@ class RuntimeUnavailable(RuntimeFault):
     """The runtime is away (connection refused, HTTP 5xx). Another try, or a smaller batch, may work."""
 
 
+class RuntimeCrashed(RuntimeUnavailable):
+    """The connection broke while the request was under way: the engine may have died of it, or by chance."""
+
+
 class RuntimeTimeout(RuntimeFault):
     """No answer within the time given; what was under way has been aborted."""
 

@@ -66,7 +66,9 @@ class SGLangRuntime:
         self.model = model or ""
         self._start_timeout = start_timeout
         self._allow_egress = allow_egress
-        self._http = SGLangHttp(base_url, api_key=api_key, connect_timeout=connect_timeout)
+        self._http = SGLangHttp(
+            base_url, api_key=api_key, connect_timeout=connect_timeout, allow_egress=allow_egress
+        )
         self._tokenizer = ServerTokenizer(self._http)
         self._lists = True
 

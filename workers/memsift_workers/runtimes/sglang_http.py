@@ -10,7 +10,10 @@ from typing import Any
 import httpx
 import orjson
 
+from memsift_workers import tracing
+from memsift_workers.egress import connection_guard
 from memsift_workers.runtimes.base import (
+    RuntimeCrashed,
     RuntimeFault,
     RuntimeGarbage,
     RuntimeMisconfigured,
@@ -37,9 +40,12 @@ class SGLangHttp:
         base_url: of an SGLang server or an sglang-router, e.g. `http://127.0.0.1:30000`.
         api_key: sent as a bearer token.
         connect_timeout: seconds to open a connection.
+        allow_egress: whether the server may be at a public address.
     """
 
-    def __init__(self, base_url: str, *, api_key: str | None, connect_timeout: float) -> None:
+    def __init__(
+        self, base_url: str, *, api_key: str | None, connect_timeout: float, allow_egress: bool = False
+    ) -> None:
         self.base_url = base_url.rstrip("/")
         headers = {"content-type": "application/json"}
         if api_key:
@@ -54,6 +60,8 @@ class SGLangHttp:
                 keepalive_expiry=KEEPALIVE_SECONDS,
             ),
             trust_env=False,
+            follow_redirects=False,
+            event_hooks=connection_guard(allowed=allow_egress),
         )
         self._abort_slots = asyncio.Semaphore(ABORTS_AT_ONCE)
         self._aborting: set[asyncio.Task[None]] = set()
@@ -66,6 +74,7 @@ class SGLangHttp:
         """Send JSON and return the decoded answer.
 
         Raises:
+            RuntimeCrashed: the connection broke before there was an answer.
             RuntimeUnavailable: no connection, HTTP 5xx, 408 or 429.
             RuntimeMisconfigured: any other status than 2xx, or a URL that is none.
             RuntimeGarbage: the answer is not JSON.
@@ -108,9 +117,13 @@ class SGLangHttp:
 
     async def _send(self, method: str, path: str, content: bytes | None) -> httpx.Response:
         try:
-            response = await self._client.request(method, self.base_url + path, content=content)
+            response = await self._client.request(
+                method, self.base_url + path, content=content, headers=tracing.headers()
+            )
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise RuntimeMisconfigured(f"{self.base_url}: {type(error).__name__}") from None
+        except (httpx.ReadError, httpx.RemoteProtocolError) as error:
+            raise RuntimeCrashed(f"{method} {self.base_url}{path}: {type(error).__name__}") from None
         except httpx.HTTPError as error:
             raise RuntimeUnavailable(f"{method} {self.base_url}{path}: {type(error).__name__}") from None
         if response.is_success:

@@ -34,10 +34,16 @@ class Strategy(Protocol):
         ...
 
 
-def collect(values: Sequence[float], answers: Sequence[Answer], reason: str | None = None) -> Scores:
+def collect(
+    values: Sequence[float],
+    answers: Sequence[Answer],
+    reason: str | None = None,
+    evidence: tuple[float, ...] | None = None,
+) -> Scores:
     """Scores of one job with the token counts of its answers."""
     return Scores(
         values=tuple(values),
+        evidence=evidence,
         reason=reason,
         prompt_tokens=sum(answer.prompt_tokens for answer in answers),
         cached_tokens=sum(answer.cached_tokens for answer in answers),

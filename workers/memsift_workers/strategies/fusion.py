@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-
-def standardise(values: Sequence[float]) -> list[float]:
-    """z-scores: mean 0, population standard deviation 1; all 0 when the values do not differ."""
-    mean = math.fsum(values) / len(values)
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
-    # Below this the differences are rounding noise of the sum, not information.
-    if spread <= 1e-12 * max(1.0, abs(mean)):
-        return [0.0] * len(values)
-    return [(value - mean) / spread for value in values]
+from memsift_schemas.evidence import standardise
 
 
 def fuse(model: Sequence[float], prior: Sequence[float], weight: float) -> tuple[float, ...]:

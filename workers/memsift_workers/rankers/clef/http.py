@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import orjson
 
+from memsift_workers.egress import connection_guard
 from memsift_workers.rankers.retrying import Busy, Retrying, stated_wait
 from memsift_workers.runtimes.base import RuntimeGarbage, RuntimeMisconfigured, RuntimeUnavailable
 
@@ -55,9 +56,12 @@ class RerankHttp:
         url: of the server, or of its rerank endpoint (a path that ends in `rerank`).
         api_key: sent as a bearer token.
         connections: the most requests that are under way at once; others wait.
+        allow_egress: whether the server may be at a public address.
     """
 
-    def __init__(self, url: str, *, api_key: str | None, connections: int) -> None:
+    def __init__(
+        self, url: str, *, api_key: str | None, connections: int, allow_egress: bool = False
+    ) -> None:
         parsed = _parse(url)
         self.path = parsed.path.rstrip("/")
         # Without what may stand before the @ in a URL.
@@ -77,6 +81,7 @@ class RerankHttp:
             ),
             trust_env=False,
             follow_redirects=False,
+            event_hooks=connection_guard(allowed=allow_egress),
         )
         self._retrying = Retrying()
 

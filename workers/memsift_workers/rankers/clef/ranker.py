@@ -39,7 +39,10 @@ class ClefRanker:
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
         self._http = RerankHttp(
-            settings.clef_url, api_key=settings.clef_api_key, connections=settings.clef_concurrency
+            settings.clef_url,
+            api_key=settings.clef_api_key,
+            connections=settings.clef_concurrency,
+            allow_egress=settings.allow_egress,
         )
         self._prices = Prices(prompt=settings.clef_usd_per_million_tokens)
         self._endpoint: Endpoint | None = None

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import orjson
 
+from memsift_workers.egress import connection_guard
 from memsift_workers.rankers.decision.dialects import parse
 from memsift_workers.rankers.retrying import Busy, Retrying, stated_wait
 from memsift_workers.runtimes.base import RuntimeFault, RuntimeGarbage, RuntimeMisconfigured
@@ -31,9 +32,10 @@ class DecisionEndpoint:
     Args:
         url: the whole URL, with the dialect's path.
         api_key: sent as a bearer token.
+        allow_egress: whether the server may be at a public address.
     """
 
-    def __init__(self, url: str, *, api_key: str | None) -> None:
+    def __init__(self, url: str, *, api_key: str | None, allow_egress: bool = False) -> None:
         self.url = url
         headers = {"content-type": "application/json"}
         if api_key:
@@ -46,6 +48,7 @@ class DecisionEndpoint:
             limits=httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS),
             trust_env=False,
             follow_redirects=False,
+            event_hooks=connection_guard(allowed=allow_egress),
         )
         self._retrying = Retrying()
 

@@ -136,7 +136,11 @@ def build_decision(settings: WorkerSettings) -> DecisionRanker:
     """The ranker that the settings describe, not yet started."""
     dialect = DIALECTS[settings.decision_dialect]
     return DecisionRanker(
-        DecisionEndpoint(settings.decision_url.rstrip("/") + dialect.path, api_key=settings.decision_api_key),
+        DecisionEndpoint(
+            settings.decision_url.rstrip("/") + dialect.path,
+            api_key=settings.decision_api_key,
+            allow_egress=settings.allow_egress,
+        ),
         dialect,
         model=settings.decision_model,
         limits=Limits(

@@ -12,6 +12,7 @@ from memsift_workers.rankers.jev.analysis import Class, Query, Text, analyse, an
 from memsift_workers.rankers.jev.lexical import NOTHING_COUNTED, Collection, Floats, term_scores
 from memsift_workers.rankers.jev.spans import Span, agreement, local_day, overlaps
 from memsift_workers.rankers.jev.times import asks_when, spans, tells_clock
+from memsift_workers.rankers.jev.updates import updates
 
 # The columns of `features`, in order. A setting `jev_weight_<name>` weighs each.
 FEATURES = (
@@ -28,6 +29,7 @@ FEATURES = (
     "learned",  # how well the day fits on which it was learned, 0 to 1
     "wrong_time",  # 1 (.5 for a vague question) if it names times, but not the asked, nor was learned then
     "tells_time",  # 1 if the question asks when and it names a time
+    "updates",  # for a memory that corrects an older one: how much better that one fits the words
     "recency",  # halved every 90 days, as z-scores
 )
 
@@ -36,6 +38,8 @@ _TURN_DECAY = 0.7
 _HALF_LIFE_S = 90 * 86_400.0  # the prefilter's default, measured there
 _EXACT_DAYS = 2
 _VAGUE_CONFLICT = 0.5
+# What makes a memory fit a question beside its similarity, with the default weights.
+_FIT = {"words": 0.6, "names": 0.6, "verbs": 0.6, "characters": 0.7}
 # A spread below this, relative to the largest value, is rounding noise.
 _LEAST_SPREAD = 1e-12
 _CLASS_COLUMNS = (
@@ -68,9 +72,14 @@ def features(job: RerankJob, collection: Collection = NOTHING_COUNTED) -> Floats
     given = [np.nan if memory.similarity is None else memory.similarity for memory in job.candidates]
     similarity = normalised(np.array(given, dtype=np.float64))
     # A memory that came without a similarity is taken to be as similar as its words say.
-    columns["similarity"] = np.where(
-        np.isfinite(similarity), similarity, normalised(columns.pop("bm25"), 0.0)
+    words = columns.pop("bm25")
+    columns["similarity"] = np.where(np.isfinite(similarity), similarity, normalised(words, 0.0))
+    fit = columns["similarity"] + sum(
+        weight * columns[name] for name, weight in _FIT.items() if name in columns
     )
+    corrected = updates(query.folded, texts, [memory.created_at for memory in job.candidates], fit)
+    if corrected is not None:
+        columns["updates"] = corrected
     ages = np.array([(job.now - memory.created_at).total_seconds() for memory in job.candidates])
     columns["recency"] = normalised(np.exp2(-np.maximum(ages, 0.0) / _HALF_LIFE_S), 0.0)
     nothing = np.zeros(len(texts))

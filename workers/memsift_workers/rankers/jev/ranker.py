@@ -8,12 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from memsift_schemas.evidence import evidence
 from memsift_schemas.job import RerankJob
-from memsift_schemas.redis_link import REDIS_FAULTS, Pause, connect, end
+from memsift_schemas.redis_link import REDIS_FAULTS, Pause, connect, end, tell
 from memsift_schemas.result import Cause
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.faults import describe
 from memsift_workers.rankers.base import Outcome, RankFault, Scores
+from memsift_workers.rankers.jev.analysis import analyse, analyse_query
 from memsift_workers.rankers.jev.features import FEATURES, features
 from memsift_workers.rankers.jev.idf import Counted, IdfStore, unknown
 from memsift_workers.rankers.jev.lexical import Floats
@@ -87,11 +89,13 @@ class JevRanker:
 
     def _score(self, job: RerankJob, counted: Counted) -> Outcome:
         try:
-            scores = np.round(features(job, counted.collection) @ self._weights, _DECIMALS)
+            scores = np.round(features(job, counted.collection) @ self._weights, _DECIMALS).tolist()
+            asked = analyse_query(job.query).text.counts
+            held = [analyse(memory.text).counts.keys() for memory in job.candidates]
         except Exception as error:  # noqa: BLE001  # a bad job must not take its batch down
             log.error("job %s falls back, it could not be scored: %s", job.id, describe(error))
             return RankFault(Cause.RANKER_ERROR)
-        return Scores(values=tuple(scores.tolist()))
+        return Scores(values=tuple(scores), evidence=evidence(scores, asked, held))
 
     async def _read(self, jobs: Sequence[RerankJob], wait: float) -> list[Counted] | None:
         """The counts; None when there are none to be had, now or at all."""
@@ -116,7 +120,7 @@ class JevRanker:
     def _rest(self, fault: BaseException) -> None:
         seconds = self._pause.next()
         self._away_until = asyncio.get_running_loop().time() + seconds
-        log.warning("the candidates alone tell the idf: Redis did not answer (%s)", type(fault).__name__)
+        log.warning("the candidates alone tell the idf: Redis did not answer (%s)", tell(fault))
 
 
 def weights(settings: WorkerSettings) -> Floats:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from memsift_workers.egress import EgressRefused, connection_guard
 from memsift_workers.rankers.nox.completion import Completion, read_completion
 from memsift_workers.rankers.retrying import Busy, Retrying, stated_wait
 from memsift_workers.runtimes.base import (
@@ -43,9 +44,10 @@ class ChatEndpoint:
         url: the API's base, e.g. `https://api.openai.com/v1`.
         api_key: sent as a bearer token.
         model: the name that the endpoint gives it.
+        allow_egress: whether the endpoint may be at a public address.
     """
 
-    def __init__(self, url: str, *, api_key: str | None, model: str) -> None:
+    def __init__(self, url: str, *, api_key: str | None, model: str, allow_egress: bool = False) -> None:
         # Older releases of the client (3.0) write whole requests, and so memories, into their debug log.
         logging.getLogger("openai").setLevel(logging.INFO)
         self._client = openai.AsyncOpenAI(
@@ -56,7 +58,12 @@ class ChatEndpoint:
             timeout=None,  # the caller bounds the whole call
             # trust_env off: a proxy from the environment must never see a prompt. Redirects could leave the
             # network that the URL was checked for.
-            http_client=httpx2.AsyncClient(trust_env=False, follow_redirects=False, timeout=None),
+            http_client=httpx2.AsyncClient(
+                trust_env=False,
+                follow_redirects=False,
+                timeout=None,
+                event_hooks=connection_guard(allowed=allow_egress),
+            ),
         )
         self._model = model
         self._retrying = Retrying()
@@ -111,6 +118,8 @@ class ChatEndpoint:
         except openai.APIStatusError as error:
             raise _fault(error) from None
         except (openai.APIConnectionError, httpx2.HTTPError) as error:
+            if isinstance(error.__cause__, EgressRefused):
+                raise error.__cause__ from None
             raise Busy(f"the endpoint does not answer ({type(error).__name__})") from None
         except openai.OpenAIError as error:
             raise RuntimeGarbage(f"the endpoint's answer cannot be read ({type(error).__name__})") from None

@@ -125,7 +125,12 @@ def build_nox(settings: WorkerSettings) -> NoxRanker:
     if not settings.nox_model:
         raise RuntimeMisconfigured("the ranker nox needs MEMSIFT_NOX_MODEL, the model's name at the endpoint")
     return NoxRanker(
-        ChatEndpoint(settings.nox_url, api_key=settings.nox_api_key, model=settings.nox_model),
+        ChatEndpoint(
+            settings.nox_url,
+            api_key=settings.nox_api_key,
+            model=settings.nox_model,
+            allow_egress=settings.allow_egress,
+        ),
         model=settings.nox_model,
         prices=Prices(
             prompt=settings.nox_usd_per_million_in,

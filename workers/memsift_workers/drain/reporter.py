@@ -1,0 +1,77 @@
+"""What became of each job: counted, and told to the monitors."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+from memsift_schemas.clock import Clock
+from memsift_schemas.result import Cause, Refusal
+from memsift_workers.drain.delivery import Delivery
+from memsift_workers.drain.events import EventStream
+from memsift_workers.drain.replies import Reply
+
+log = logging.getLogger("memsift.worker")
+
+# Celery's word for a job that ran out of time, and for one that somebody called back.
+_REVOKED = {Cause.EXPIRED: True, Cause.TOO_LATE: True, Cause.CANCELLED: False}
+
+
+class Reporter:
+    """Tally and Celery task events.
+
+    Attributes:
+        tally: what became of the list items since the start, outcome or cause -> count.
+    """
+
+    def __init__(self, events: EventStream, clock: Clock) -> None:
+        self._events = events
+        self._clock = clock
+        self.tally: Counter[str] = Counter()
+
+    def poison(self, why: str, size: int) -> None:
+        """A list item that is no job."""
+        self.tally[f"poison_{why}"] += 1
+        log.warning("dropped a list item of %d bytes that is no job (%s)", size, why)
+
+    def received(self, delivery: Delivery, now: float) -> None:
+        """A job has come; monitors need to hear it before anything else of it."""
+        if delivery.refused is not None and delivery.refused is not Cause.EXPIRED:
+            log.warning("job %s is refused (%s): %s", delivery.envelope.id, delivery.refused, delivery.why)
+        self._events.send(
+            "task-received",
+            uuid=delivery.envelope.id,
+            name=delivery.envelope.task,
+            args="()",
+            kwargs=delivery.envelope.shown,
+            retries=0,
+            eta=None,
+            timestamp=now,
+        )
+
+    def started(self, delivery: Delivery) -> None:
+        """It goes to its ranker."""
+        self._events.send("task-started", uuid=delivery.envelope.id, timestamp=self._clock.time())
+
+    def ended(self, delivery: Delivery, reply: Reply, *, late: bool, now: float, popped_at: float) -> None:
+        """It was ranked (perhaps too late for anybody) or refused."""
+        uuid = delivery.envelope.id
+        if not isinstance(reply, Refusal):
+            self.tally["late" if late else "ranked"] += 1
+            result = "late, dropped" if late else f"{len(reply.ranking)} memories ranked"
+            runtime = now - popped_at
+            self._events.send("task-succeeded", uuid=uuid, result=result, runtime=runtime, timestamp=now)
+            return
+        self.tally[reply.cause.value] += 1
+        if reply.cause in _REVOKED:
+            self._events.send(
+                "task-revoked",
+                uuid=uuid,
+                terminated=not _REVOKED[reply.cause],
+                signum=None,
+                expired=_REVOKED[reply.cause],
+                timestamp=now,
+            )
+        else:
+            exception = f"JobRefused('{reply.cause.value}')"
+            self._events.send("task-failed", uuid=uuid, exception=exception, timestamp=now)

@@ -1,0 +1,98 @@
+"""How many jobs all workers together may have in one runtime: a semaphore in Redis whose leases expire."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from redis.asyncio import Redis
+
+from memsift_schemas.clock import Clock
+from memsift_schemas.redis_link import REDIS_FAULTS
+
+# Between two looks at a runtime that is full; a batch takes tens of milliseconds at least.
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.002, 0.02
+# A lease outlives the last deadline of its jobs by this; then its worker is dead, and its place is free.
+LEASE_MARGIN_S = 1.0
+# A holder of more than the whole limit gets in alone. Members are `<random>:<jobs>`, scores expiry times.
+_ENTER = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+local used = 0
+for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  used = used + tonumber(string.match(member, ':(%d+)$'))
+end
+if used > 0 and used + tonumber(ARGV[2]) > tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], now + ARGV[4], ARGV[1])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+return 1
+"""
+
+
+def runtime_key(queue: str, url: str) -> str:
+    """The semaphore of one runtime; the URL is hashed because it may hold a password."""
+    return f"{queue}:limit:{hashlib.blake2b(url.encode(), digest_size=8).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A place in the runtime; without a `member` it was given while Redis was away.
+
+    Attributes:
+        key: the semaphore.
+        member: this lease in it.
+    """
+
+    key: str
+    member: str = ""
+
+    def give_back(self, pipeline: Any) -> None:
+        """Put the command that gives it back into a pipeline that is sent anyway."""
+        if self.member:
+            pipeline.zrem(self.key, self.member)
+
+
+class SharedLimit:
+    """Places in one runtime, shared by the workers of one queue.
+
+    Args:
+        redis: the connection.
+        key: see `runtime_key`.
+        limit: asked each time, because it may follow the runtime's latency.
+        clock: for the wait.
+    """
+
+    def __init__(self, redis: Redis, key: str, *, limit: Callable[[], int], clock: Clock) -> None:
+        self._key = key
+        self._limit = limit
+        self._clock = clock
+        self._enter = redis.register_script(_ENTER)
+
+    async def enter(self, jobs: int, *, until: float) -> Lease:
+        """Wait for places for all of these jobs, one round trip when there are some.
+
+        While Redis is away each worker has its own limit alone. When there was no place by `until`, the
+        jobs are past their deadlines, which their handler notices.
+
+        Args:
+            jobs: how many will be in the runtime.
+            until: the last of their deadlines, unix seconds.
+        """
+        member = f"{secrets.token_hex(8)}:{jobs}"
+        pause = FIRST_PAUSE_S
+        while (left := until - self._clock.time()) > 0:
+            lease_ms = int((left + LEASE_MARGIN_S) * 1e3)
+            try:
+                entered = await self._enter(keys=[self._key], args=[member, jobs, self._limit(), lease_ms])
+            except REDIS_FAULTS:
+                return Lease(self._key)
+            if entered:
+                return Lease(self._key, member)
+            await asyncio.sleep(min(pause, left))
+            pause = min(pause * 2, LONGEST_PAUSE_S)
+        return Lease(self._key)
