@@ -1,0 +1,17 @@
+"""The scenarios by name, in the order in which a whole run plays them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memsift_ops.chaos.scenarios import blackhole, breaker, kill, overload, poison, soak
+from memsift_ops.chaos.stage import Result, Stage
+
+SCENARIOS: dict[str, Callable[[Stage], Result]] = {
+    "soak": soak.play,
+    "poison": poison.play,
+    "overload": overload.play,
+    "breaker": breaker.play,
+    "blackhole": blackhole.play,
+    "kill": kill.play,
+}

@@ -1,0 +1,69 @@
+"""Twice the calls that the model can take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memsift_ops.chaos.checks import Check
+from memsift_ops.chaos.record import Call
+from memsift_ops.chaos.stage import Result, Stage
+
+# 16 prompts at once, 80 ms each: 200 a second.
+LANES, PROMPT_MS = 16, 80.0
+CAPACITY = LANES / PROMPT_MS * 1e3
+PROCESSES = 2
+WARM_S = 1.0
+# "No collapse": what is still answered by the model during the storm, as a share of the capacity. The rest is
+# what batches lose by waiting for their slowest prompt.
+LEAST_SHARE = 0.85
+DEAD_SHARE = 0.001
+NORMAL_WITHIN_S = 2.0
+NORMAL = 0.99
+
+
+def play(stage: Stage) -> Result:
+    """Half the capacity, then twice, then half again."""
+    storm, after = (10.0, 4.0) if stage.quick else (60.0, 15.0)
+    half, twice = CAPACITY * 0.5 / PROCESSES, CAPACITY * 2 / PROCESSES
+    stage.runtime(prompt_ms=PROMPT_MS, lanes=LANES)
+    with stage.crew(PROCESSES, rates=((half, WARM_S), (twice, storm), (half, after))) as crew:
+        crew.join(WARM_S + storm + after + 30)
+    calls = list(crew.calls())
+    begin, end = crew.began + WARM_S, crew.began + WARM_S + storm
+    share = model_share(calls, begin, end, CAPACITY)
+    late = [call for call in calls if call.started > end + NORMAL_WITHIN_S]
+    result = stage.result(
+        crew,
+        [
+            Check("in the storm, answers by the model over capacity", share, LEAST_SHARE, at_least=True),
+            Check(
+                "answered by the model from 2 s after the storm",
+                sum(call.by_model for call in late) / len(late) if late else None,
+                NORMAL,
+                at_least=True,
+            ),
+        ],
+        capacity_per_s=CAPACITY,
+        storm_thirds=[
+            model_share(calls, begin + storm * at / 3, begin + storm * (at + 1) / 3, CAPACITY)
+            for at in range(3)
+        ],
+        normal_after_s=normal_after(calls, end),
+    )
+    spent = result.spent
+    dead = spent.dead_s / spent.busy_s if spent.busy_s else None
+    result.checks.append(Check("model time on jobs that expired, share", dead, DEAD_SHARE))
+    return result
+
+
+def model_share(calls: Sequence[Call], begin: float, end: float, capacity: float) -> float:
+    """Answers by the model in this time over what the model could have given in it."""
+    inside = sum(call.by_model and begin <= call.ended < end for call in calls)
+    return inside / (capacity * (end - begin))
+
+
+def normal_after(calls: Sequence[Call], end: float) -> float:
+    """Seconds from the storm's end to the start of the last call that the model did not answer."""
+    return max(
+        (call.started - end for call in calls if call.started > end and not call.by_model), default=0.0
+    )
