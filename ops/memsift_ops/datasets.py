@@ -4,11 +4,17 @@ A set NAME is two files of JSON lines in one folder. `NAME.memories.jsonl` has
 `{id, pool, text, created_at}` and `NAME.queries.jsonl` has
 `{id, lang, now, query, context[], pool, gold[], candidates[], similarity[]}`. Times without a zone are UTC.
 A context line is "Name: text"; the name "Assistant" is the assistant, any other the user.
+
+Where recall gives no similarity it is null, or left out for all.
+
+A query whose `gold` is empty is one that no memory answers. A set NAME without a memories file of its own
+takes that of the longest other set name which NAME continues after a "_" (`locomo_abstain` that of `locomo`).
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,7 +59,7 @@ class _QueryRow(_Row):
     pool: str
     gold: tuple[str, ...]
     candidates: tuple[str, ...]
-    similarity: tuple[FiniteFloat, ...]
+    similarity: tuple[FiniteFloat | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ class Case:
         now: when it was asked.
         turns: the conversation before it.
         memories: what recall found, with its similarities.
-        gold: ids of what is relevant, also what recall missed; never empty.
+        gold: ids of what is relevant, also what recall missed; empty when no memory answers.
         lang: its language, "" where the set does not tell.
         category: the set's own kind of question, likewise.
     """
@@ -89,47 +95,74 @@ def available(folder: Path) -> list[str]:
 
 
 def measurable(folder: Path) -> list[str]:
-    """The names of the sets in a folder that have labelled questions and memories of their own.
+    """The names of the sets in a folder that have memories, and labelled questions to measure with.
+
+    A set of questions that nothing answers is measured against the labelled ones of its `sibling`.
 
     Raises:
         InvalidInput: a file cannot be read.
     """
+    names = available(folder)
+    labelled = {
+        name
+        for name in names
+        if any(row.gold for _, row in _rows(folder / f"{name}{QUERIES}", _GoldRow))
+        and memories_path(folder, name).is_file()
+    }
     return [
         name
-        for name in available(folder)
-        if (folder / f"{name}{MEMORIES}").is_file()
-        and any(row.gold for _, row in _rows(folder / f"{name}{QUERIES}", _GoldRow))
+        for name in names
+        if memories_path(folder, name).is_file() and not labelled.isdisjoint({name, sibling(name, names)})
     ]
 
 
-def load(folder: Path, name: str, *, limit: int | None = None, seed: int = 1) -> list[Case]:
-    """Read the labelled questions of a set.
+def sibling(name: str, names: Iterable[str]) -> str | None:
+    """The longest other name that this one continues after a "_"; None when there is none."""
+    return max((other for other in names if name.startswith(f"{other}_")), key=len, default=None)
+
+
+def memories_path(folder: Path, name: str) -> Path:
+    """Where a set's memories are: in its own file, else in that of its sibling."""
+    own = folder / f"{name}{MEMORIES}"
+    if own.is_file():
+        return own
+    other = sibling(name, available(folder))
+    return own if other is None else folder / f"{other}{MEMORIES}"
+
+
+def load(
+    folder: Path, name: str, *, limit: int | None = None, seed: int = 1, unanswerable: bool = False
+) -> list[Case]:
+    """Read the questions of a set.
 
     Args:
         folder: where the files are.
         name: the set's name.
         limit: take this many, after shuffling.
         seed: of the shuffle; the same one takes the same questions.
+        unanswerable: take questions without labels too, which no memory answers.
 
     Raises:
-        InvalidInput: a file is missing or wrong; names file and line, never a value.
+        InvalidInput: there is no such question, or a file is missing or wrong; names file and line, never a
+            value.
     """
-    queries_at, memories_at = folder / f"{name}{QUERIES}", folder / f"{name}{MEMORIES}"
+    queries_at = folder / f"{name}{QUERIES}"
     if not queries_at.is_file():
         raise InvalidInput(f"no set {name} in {folder}; there is: {', '.join(available(folder)) or 'none'}")
     every = _rows(queries_at, _QueryRow)
     if len({row.id for _, row in every}) < len(every):
         raise InvalidInput(f"{queries_at.name}: two queries have the same id")
-    queries = [(line, row) for line, row in every if row.gold]
+    queries = [(line, row) for line, row in every if row.gold or unanswerable]
     if not queries:
         raise InvalidInput(f"{queries_at.name}: no query has labelled memories, so nothing can be measured")
     random.Random(seed).shuffle(queries)
-    texts = {row.id: row for _, row in _rows(memories_at, _MemoryRow)}
+    texts = {row.id: row for _, row in _rows(memories_path(folder, name), _MemoryRow)}
     return [_case(row, texts, f"{queries_at.name} line {line}") for line, row in queries[:limit]]
 
 
 def _case(row: _QueryRow, texts: dict[str, _MemoryRow], place: str) -> Case:
-    if len(row.candidates) != len(row.similarity):
+    similarities = row.similarity if row.similarity is not None else (None,) * len(row.candidates)
+    if len(row.candidates) != len(similarities):
         raise InvalidInput(f"{place}: similarity needs one number per candidate")
     unknown = [candidate for candidate in row.candidates if candidate not in texts]
     if unknown:
@@ -137,7 +170,7 @@ def _case(row: _QueryRow, texts: dict[str, _MemoryRow], place: str) -> Case:
     try:
         memories = tuple(
             Memory(id=key, text=texts[key].text, created_at=texts[key].created_at, similarity=similarity)
-            for key, similarity in zip(row.candidates, row.similarity, strict=True)
+            for key, similarity in zip(row.candidates, similarities, strict=True)
         )
     except ValidationError as error:
         raise InvalidInput(f"{place}: one of its memories: {describe(error)}") from None

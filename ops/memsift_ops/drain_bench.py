@@ -12,10 +12,11 @@ from typing import Any
 import psutil
 from redis.asyncio import Redis
 
-from memsift_schemas import message, wire
+from memsift_schemas import message, sealing, settings, wire
 from memsift_schemas.job import RerankJob
 from memsift_schemas.memory import Kind, Memory
 from memsift_schemas.result import RerankResult
+from memsift_schemas.sealing import KeyRing
 
 # A production job: 20 memories of about 500 characters are 11 KB and more.
 MEMORIES = 20
@@ -80,11 +81,13 @@ async def measure(
 async def _burst(redis: Redis, queue: str, worker: psutil.Process, jobs: int) -> Round:
     replies = f"{queue}:reply:{uuid.uuid4().hex}"
     now = datetime.now(UTC)
+    ring = _ring()
     ids, messages = [], []
     for _ in range(jobs):
         job = _job(now, replies)
         ids.append(job.id)
-        messages.append(message.build(job, wire.encode_job(job), queue))
+        encoded = sealing.seal_job(ring, wire.encode_job(job), job_id=job.id, reply_to=replies)
+        messages.append(message.build(job, encoded, queue))
     loop = asyncio.get_running_loop()
     cpu, started = _cpu(worker), loop.time()
     await redis.lpush(queue, *messages)
@@ -106,13 +109,19 @@ async def _burst(redis: Redis, queue: str, worker: psutil.Process, jobs: int) ->
 
 async def _collect(redis: Redis, replies: str, jobs: int, give_up_at: float) -> list[str]:
     answered: list[str] = []
+    ring = _ring()
     while len(answered) < jobs and asyncio.get_running_loop().time() < give_up_at:
         popped: Any = await redis.blmpop(1, 1, replies, direction="LEFT", count=256)
         for raw in popped[1] if popped else ():
-            reply = wire.decode_reply(raw)
+            reply = wire.decode_reply(sealing.open_reply(ring, raw))
             if isinstance(reply, RerankResult):
                 answered.append(reply.job_id)
     return answered
+
+
+def _ring() -> KeyRing | None:
+    """The keys that the worker has too, from the environment."""
+    return KeyRing.of(settings.load(settings.Settings).seal_keys)
 
 
 def _cpu(worker: psutil.Process) -> float:

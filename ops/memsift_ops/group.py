@@ -19,11 +19,14 @@ from memsift_schemas.errors import InvalidInput, SettingsError
 # Command -> its one line of help, kept here so that `memsift --help` imports no command.
 COMMANDS = {
     "bench": "Measure memsift on this machine.",
+    "chaos": "Break everything that can break and count what callers got.",
     "compare": "Compare two reports of `memsift eval`, noise told apart.",
+    "convert": "Make an evaluation set of your own CSV or JSON lines.",
     "demo": "Play two conversations through Redis and a real model.",
     "eval": "Measure rankers on labelled questions: precision, latency, cost.",
     "model": "Fetch and list model weights.",
     "rank": "Rank the memories of a file, or measure on a data set.",
+    "status": "Show breaker, queue and workers; exit code 1 if calls fall back.",
     "up": "Run Valkey, a worker and Flower on this machine.",
     "version": "Show the versions of memsift and what it stands on.",
     "worker": "Run a worker in the foreground.",

@@ -11,10 +11,12 @@ from typing import Any
 import redis
 from pydantic import BaseModel, ConfigDict, ValidationError
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
 from redis.retry import Retry
+from redis.sentinel import Sentinel
 
+from memsift_schemas import redis_urls
 from memsift_schemas.errors import SettingsError
+from memsift_schemas.redis_faults import REDIS_FAULTS
 
 APP = "memsift_workers.app"
 FLOWER_PORT = 5555
@@ -62,7 +64,7 @@ def server_answers(url: str) -> bool:
     try:
         with _client(url) as client:
             return bool(client.ping())
-    except (RedisError, OSError):
+    except REDIS_FAULTS:
         return False
 
 
@@ -72,8 +74,8 @@ def ready_workers(url: str, queue: str) -> list[WorkerInfo]:
     Raises:
         SettingsError: the URL cannot be read.
     """
-    with contextlib.suppress(RedisError, OSError), _client(url) as client:
-        keys = list(client.scan_iter(match=f"{_literal(queue)}:worker:*", count=1000))
+    with contextlib.suppress(*REDIS_FAULTS), _client(url) as client:
+        keys = list(client.scan_iter(match=f"{literal(queue)}:worker:*", count=1000))
         found = client.mget(keys) if keys else []
         return [info for raw in found if (info := _info(raw)) is not None]
     return []
@@ -98,16 +100,32 @@ def _info(raw: Any) -> WorkerInfo | None:
         return None
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """The text as a Redis glob that matches nothing else."""
     return "".join(f"\\{char}" if char in "*?[]\\" else char for char in text)
 
 
-def _client(url: str) -> redis.Redis:
+def _client(url: str) -> Any:
+    options: dict[str, Any] = {
+        "socket_timeout": ANSWER_S,
+        "socket_connect_timeout": ANSWER_S,
+        "retry": Retry(NoBackoff(), 0),
+    }
     try:
-        return redis.Redis.from_url(
-            url, socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S, retry=Retry(NoBackoff(), 0)
-        )
+        if redis_urls.is_cluster(url):
+            return redis.RedisCluster.from_url(redis_urls.cluster_url(url), **options)
+        if redis_urls.scheme(url) not in redis_urls.SENTINEL_SCHEMES:
+            return redis.Redis.from_url(url, **options)
+        read = redis_urls.parse_sentinel(url)
     except ValueError:
         # The URL may hold a password, so it is not repeated here.
-        raise SettingsError("MEMSIFT_REDIS_URL: must be redis://, rediss:// or unix://") from None
+        schemes = ", ".join(redis_urls.SCHEMES)
+        raise SettingsError(f"MEMSIFT_REDIS_URL: must be a URL with {schemes} before ://") from None
+    data = dict(redis.connection.parse_url(read.data_url))  # type: ignore[no-untyped-call]
+    secure = {"ssl": True} if data.pop("connection_class", None) is not None else {}
+    reached = {**options, **redis_urls.sentinel_options(read)}
+    sentinels = Sentinel(read.sentinels, sentinel_kwargs=reached)  # type: ignore[no-untyped-call]
+    placed = {name: value for name, value in data.items() if name not in {"host", "port"}}
+    return sentinels.master_for(  # type: ignore[no-untyped-call]
+        read.master, **placed, **secure, **options
+    )

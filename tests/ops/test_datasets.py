@@ -73,6 +73,41 @@ def test_queries_without_gold_are_left_out(write):
     assert [case.id for case in datasets.load(folder, "small")] == ["q2"]
 
 
+def test_queries_that_nothing_answers_are_kept_when_asked_for(write):
+    folder = write([{**QUERY, "gold": []}, {**QUERY, "id": "q2"}])
+    found = {case.id: case.gold for case in datasets.load(folder, "small", unanswerable=True)}
+    assert sorted(map(bool, found.values())) == [False, True]
+    assert found["q2"] == frozenset(QUERY["gold"])
+
+
+def test_a_set_without_memories_takes_those_of_the_longest_name_that_it_continues(write):
+    # Given three sets of memories, and one without whose name continues two of them
+    folder = write([QUERY])
+    queries, memories = folder / "small.queries.jsonl", folder / "small.memories.jsonl"
+    for name in ("small_sub", "small_su", "other"):
+        (folder / f"{name}.queries.jsonl").write_text(queries.read_text())
+        (folder / f"{name}.memories.jsonl").write_text(memories.read_text())
+    (folder / "small_sub_abstain.queries.jsonl").write_text(queries.read_text())
+    # Then it is the longest that ends at a "_"
+    assert datasets.memories_path(folder, "small_sub_abstain").name == "small_sub.memories.jsonl"
+    assert datasets.load(folder, "small_sub_abstain") == datasets.load(folder, "small_sub")
+    # And a set with memories of its own keeps them
+    assert datasets.memories_path(folder, "small_sub").name == "small_sub.memories.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "expected"),
+    [
+        ("a_b_c", ["a", "a_b", "ab", "a_b_c"], "a_b"),
+        ("a_b", ["a_bc", "b", "a_b"], None),
+        ("ab", ["a"], None),
+        ("a_", ["a"], "a"),
+    ],
+)
+def test_the_sibling_is_the_longest_other_prefix_up_to_an_underscore(name, names, expected):
+    assert datasets.sibling(name, names) == expected
+
+
 def test_a_set_without_any_gold_is_refused(write):
     with pytest.raises(InvalidInput, match="nothing can be measured"):
         datasets.load(write([{**QUERY, "gold": []}]), "small")
@@ -107,3 +142,11 @@ def test_a_missing_memories_file_is_told(write):
     (folder / "small.memories.jsonl").unlink()
     with pytest.raises(InvalidInput, match=r"cannot read .*small.memories.jsonl: No such file"):
         datasets.load(folder, "small")
+
+
+@pytest.mark.parametrize("given", [{"similarity": [None, 0.8]}, {"similarity": None}, {}])
+def test_similarity_may_be_missing(write, given):
+    row = {name: value for name, value in QUERY.items() if name != "similarity"}
+    (case,) = datasets.load(write([row | given]), "small")
+    similarities = [memory.similarity for memory in case.memories]
+    assert similarities == (given.get("similarity") or [None, None])

@@ -32,10 +32,14 @@ def command(before: Path, after: Path, *, as_json: bool) -> None:
     alone = comparing.only_in_one(old, new)
     if as_json:
         told = [difference.as_json() for difference in found]
-        console.print_json({"differences": told, "only_in_one": alone})
+        in_sample = {"a": old.in_sample, "b": new.in_sample}
+        console.print_json({"differences": told, "only_in_one": alone, "in_sample": in_sample})
         return
     if found:
         console.stdout().print(_table(found))
+    for name, report in (("A", old), ("B", new)):
+        if report.in_sample:
+            click.echo(f"in-sample in {name}: {', '.join(report.in_sample)}")
     for name in alone:
         click.echo(f"only in one of the two: {name}")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from memsift_ops.datasets import Case
 from memsift_ops.errors import Failure
+from memsift_ops.evaluation import names
 from memsift_ops.evaluation.outcome import PREFILTER, Key, Outcome, of_prefilter, of_ranker
 from memsift_producer import Reranker
 from memsift_schemas.result import Cause
@@ -80,7 +81,7 @@ async def ask_ranker(
 
     Args:
         reranker: open.
-        ranker: its name, or a chain.
+        ranker: its name, or a chain; the strategy that it tells is the worker's.
         name: the set's name.
         questions: of that set.
         concurrency: how many questions are under way at once; above 1 they wait for each other, and the
@@ -97,11 +98,12 @@ async def ask_ranker(
     async def asker() -> None:
         for one in left:
             reranking = await reranker.rerank(
-                **_question(one, name, ranker), deadline=DEADLINE_S, ranker=ranker
+                **_question(one, name, ranker), deadline=DEADLINE_S, ranker=names.asked(ranker)
             )
             if reranking.cause is Cause.UNKNOWN_RANKER:
+                asked = names.asked(ranker)
                 raise Failure(
-                    f"the running worker does not serve {ranker}: start it with MEMSIFT_ALSO_SERVE={ranker}, "
+                    f"the running worker does not serve {asked}: start it with MEMSIFT_ALSO_SERVE={asked}, "
                     "or unset MEMSIFT_REDIS_URL for a temporary one"
                 )
             done(of_ranker(reranking, (name, ranker, one.id), cpu_ms=cpu.lap()))

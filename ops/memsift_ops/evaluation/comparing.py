@@ -31,6 +31,7 @@ class Report(_Part):
     """As much of a report as a comparison needs."""
 
     sets: dict[str, dict[str, _Ranker]]
+    in_sample: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

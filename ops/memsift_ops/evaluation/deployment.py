@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from memsift_ops.evaluation import names
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.egress import EgressRefused, check_url
 from memsift_workers.runtimes.base import RuntimeMisconfigured, RuntimeUnavailable
@@ -20,7 +21,7 @@ NEEDS = {
 
 def needs(ranker: str) -> str:
     """What must be deployed beyond Redis, each part of a chain once."""
-    parts = [need for part in ranker.split(">") for need in NEEDS[part]]
+    parts = [need for part in names.parts(ranker) for need in NEEDS[part]]
     return " + ".join(dict.fromkeys(parts)) or "nothing"
 
 
@@ -28,7 +29,7 @@ def leaves_network(ranker: str, settings: WorkerSettings, *, ours: bool) -> bool
     """Whether memories go to a public address.
 
     Args:
-        ranker: a name or a chain.
+        ranker: a name or a chain, with or without a strategy.
         settings: of the worker.
         ours: whether the worker was started with these settings; of another one it is not known where its
             servers are.
@@ -36,7 +37,7 @@ def leaves_network(ranker: str, settings: WorkerSettings, *, ours: bool) -> bool
     Returns:
         None when it is not known.
     """
-    found = [_one(part, settings, ours=ours) for part in ranker.split(">")]
+    found = [_one(part, settings, ours=ours) for part in names.parts(ranker)]
     return True if True in found else None if None in found else False
 
 

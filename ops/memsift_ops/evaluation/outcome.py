@@ -1,6 +1,11 @@
-"""What one question to one ranker brought: ids, places and timings, never a text."""
+"""What one question to one ranker brought: ids, places and timings.
+
+No text of a user, but for a ranker's own words, which may quote one.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
@@ -22,11 +27,22 @@ class Outcome(BaseModel):
         cause: why the prefilter answered in the ranker's place; None when the ranker did.
         ranking: ids of all candidates, best first, what the prefilter had pruned at their end; empty when
             the prefilter answered in the ranker's place.
+        pruned: how many ids at the end of `ranking` the prefilter had pruned.
+        scores: of those before them, in the same order; empty when the prefilter answered in the ranker's
+            place.
+        evidence: of the same ones: how much speaks for each, comparable across questions; empty where the
+            ranker gives none.
+        relevance: of the same ones: calibrated probabilities; empty without a calibration.
+        model: the model that answered, "" where there is none.
+        reason: the ranker's own words, where it has some; a text.
         total_ms: milliseconds from call to answer.
         rank_ms: the ranker's part of it.
         cpu_ms: CPU milliseconds of the answering process since the outcome before; None where it cannot be
             read.
-        cost_usd: what it cost at a paid service.
+        cost_usd: what it cost at a paid service, as the ranker tells.
+        prompt_tokens: tokens that were read, the cached ones among them; 0 where nobody counts them.
+        cached_tokens: those that came from a prefix cache.
+        output_tokens: tokens that were generated.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -36,10 +52,24 @@ class Outcome(BaseModel):
     query: str
     cause: str | None = None
     ranking: tuple[str, ...] = ()
+    pruned: int = Field(default=0, ge=0)
+    scores: tuple[FiniteFloat, ...] = ()
+    evidence: tuple[FiniteFloat, ...] = ()
+    relevance: tuple[FiniteFloat, ...] = ()
+    model: str = ""
+    reason: str | None = Field(default=None, repr=False)
     total_ms: FiniteFloat = Field(ge=0)
     rank_ms: FiniteFloat | None = None
     cpu_ms: FiniteFloat | None = None
     cost_usd: FiniteFloat = Field(default=0.0, ge=0)
+    prompt_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+
+    @property
+    def best_evidence(self) -> float | None:
+        """What speaks for the first memory: its score where there is no evidence; None for no answer."""
+        return next(iter(self.evidence or self.scores), None)
 
     @property
     def key(self) -> Key:
@@ -53,6 +83,10 @@ def of_prefilter(reranking: Reranking, key: Key, *, cpu_ms: float | None) -> Out
     return Outcome(
         **_names(key),
         ranking=_whole(fallback),
+        pruned=len(fallback.pruned),
+        scores=_scores(fallback),
+        evidence=_known([place.evidence for place in fallback.ranking]),
+        relevance=_known([place.relevance for place in fallback.ranking]),
         total_ms=reranking.result.timings_ms["total"],
         rank_ms=fallback.timings_ms.get("prefilter"),
         cpu_ms=cpu_ms,
@@ -67,10 +101,19 @@ def of_ranker(reranking: Reranking, key: Key, *, cpu_ms: float | None) -> Outcom
         **_names(key),
         cause=None if answered else str(result.cause),
         ranking=_whole(result) if answered else (),
+        pruned=len(result.pruned) if answered else 0,
+        scores=_scores(result) if answered else (),
+        evidence=_known([place.evidence for place in result.ranking]) if answered else (),
+        relevance=_known([place.relevance for place in result.ranking]) if answered else (),
+        model=result.model if answered else "",
+        reason=result.reason if answered else None,
         total_ms=result.timings_ms["total"],
         rank_ms=result.timings_ms.get("rank"),
         cpu_ms=cpu_ms,
         cost_usd=result.cost_usd,
+        prompt_tokens=result.prompt_tokens,
+        cached_tokens=result.cached_tokens,
+        output_tokens=result.output_tokens,
     )
 
 
@@ -80,3 +123,13 @@ def _names(key: Key) -> dict[str, str]:
 
 def _whole(result: RerankResult) -> tuple[str, ...]:
     return (*(place.id for place in result.ranking), *result.pruned)
+
+
+def _scores(result: RerankResult) -> tuple[float, ...]:
+    return tuple(place.score for place in result.ranking)
+
+
+def _known(values: Sequence[float | None]) -> tuple[float, ...]:
+    """The values, or none of them when any is missing."""
+    known = tuple(value for value in values if value is not None)
+    return known if len(known) == len(values) else ()

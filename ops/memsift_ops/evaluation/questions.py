@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from memsift_ops import datasets
-from memsift_ops.datasets import MEMORIES, QUERIES
+from memsift_ops.datasets import QUERIES, memories_path
 
 
 def chosen(folder: Path, sets: Sequence[str]) -> list[str]:
@@ -28,6 +28,14 @@ def chosen(folder: Path, sets: Sequence[str]) -> list[str]:
 def digest(folder: Path, names: Sequence[str]) -> str:
     """SHA-256 over the files of these sets: a continued run must go on with the same data."""
     found = hashlib.sha256()
-    for path in (folder / f"{name}{suffix}" for name in names for suffix in (QUERIES, MEMORIES)):
-        found.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    for name in names:
+        found.update(name.encode() + b"\0" + bytes.fromhex(content_digest(folder, name)))
+    return found.hexdigest()
+
+
+def content_digest(folder: Path, name: str) -> str:
+    """SHA-256 that tells a set by what is in its two files, whatever their names and places."""
+    found = hashlib.sha256()
+    for path in (folder / f"{name}{QUERIES}", memories_path(folder, name)):
+        found.update(hashlib.sha256(path.read_bytes()).digest())
     return found.hexdigest()

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from memsift_ops.evaluation import glance, plots
-from memsift_ops.evaluation.bad_cases import SHOWN, BadCase, Entry
-from memsift_ops.evaluation.glance import COLUMNS, TEXTS, Row
-from memsift_ops.evaluation.markup import Markup, joined, raw, tag
-from memsift_ops.evaluation.outcome import PREFILTER
+from memsift_ops.evaluation import case_list, conclusion, glance, plots, tables
+from memsift_ops.evaluation.bad_cases import SHOWN, BadCases
+from memsift_ops.evaluation.glance import Sets
+from memsift_ops.evaluation.markup import Markup, raw, tag
+from memsift_ops.evaluation.outcome import PREFILTER, Outcome
 from memsift_ops.evaluation.style import STYLE, colour_classes
 
-Sets = Mapping[str, Mapping[str, Mapping[str, Any]]]
+# The picture of one set, or None where there is nothing to draw.
+Draw = Callable[[str, Mapping[str, Mapping[str, Any]]], Markup | None]
 
 
-def page(report: Mapping[str, Any], cases: Sequence[BadCase]) -> str:
+def page(report: Mapping[str, Any], outcomes: Sequence[Outcome], found: Sequence[BadCases]) -> str:
     """The whole page.
 
     Args:
         report: what `memsift eval --json` prints.
-        cases: bad cases; whether they carry texts was decided when they were made.
+        outcomes: what it was made from.
+        found: bad cases; whether they carry texts was decided when they were collected.
     """
     sets: Sets = report["sets"]
     head = tag(
@@ -33,61 +35,124 @@ def page(report: Mapping[str, Any], cases: Sequence[BadCase]) -> str:
     body = tag(
         "main",
         tag("h1", "Which ranker?"),
-        tag("p", _summary(report)),
-        _table(sets),
-        *_pictures(sets),
-        *_bad_cases(cases),
+        tag("p", conclusion.sentence(sets), class_="conclusion"),
+        *_warning(sets),
+        tables.at_a_glance(sets),
+        tag("p", _measured(report)),
+        *_pictures(sets, outcomes),
+        *_numbers(sets),
+        *_bad_cases(found, sets),
         tag("footer", _footer(report)),
     )
     return "<!DOCTYPE html>\n" + tag("html", head, tag("body", body), lang="en") + "\n"
 
 
-def _summary(report: Mapping[str, Any]) -> str:
+def _warning(sets: Sets) -> list[Markup]:
+    fitted_on = [name for name, found in sets.items() if any(one.get("in_sample") for one in found.values())]
+    if not fitted_on:
+        return []
+    told = f"Weights or calibration were fitted on the questions of {', '.join(fitted_on)}: that flatters."
+    return [tag("p", tag("strong", "In-sample. "), told)]
+
+
+def _measured(report: Mapping[str, Any]) -> str:
     queries = ", ".join(
-        f"{name} ({rankers[PREFILTER]['n']} questions)" for name, rankers in report["sets"].items()
+        f"{glance.title(name, rankers)} ({_questions(rankers[PREFILTER])})"
+        for name, rankers in report["sets"].items()
     )
     at_once = report["arguments"]["concurrency"]
-    return f"Measured through the queue, {at_once} at a time: {queries}."
-
-
-def _table(sets: Sets) -> Markup:
-    head = tag("tr", tag("th", "ranker"), *(tag("th", name, class_=_kind(name)) for name in COLUMNS))
-    body: list[Markup] = []
-    if len(sets) > 1:
-        body += _group(f"mean of {len(sets)} sets", glance.means(sets))
-    for name, rankers in sets.items():
-        body += _group(name, glance.rows(rankers))
-    note = (
-        "▲ and ▼: the MRR differs from the prefilter's beyond its paired 95% interval. Dollars a month are "
-        "for a million calls a day, machines of your own not counted. A question for which the prefilter had "
-        "to answer in a ranker's place does not count as that ranker's."
-    )
-    table = tag("table", tag("thead", head), tag("tbody", *body))
-    return joined(
-        tag("h2", "At a glance"), tag("p", note), tag("div", table, class_="scroll"), _fallbacks(sets)
+    prices = report["prices"]
+    source = "as rankers tell, machines of your own not counted"
+    if prices:
+        source = f"by the price file {prices['name']}, {prices['date'] or 'without a date'}"
+    return (
+        f"Measured through the queue, {at_once} at a time: {queries}. Latency is that of the whole call. "
+        f"Dollars a month are for a million calls a day, {source}. ▲ and ▼: the MRR differs from the "
+        "prefilter's beyond its paired 95% interval."
     )
 
 
-def _group(name: str, rows: Sequence[Row]) -> list[Markup]:
-    filler = (tag("td"),) * len(COLUMNS)
-    return [tag("tr", tag("td", name), *filler, class_="set"), *map(_row, range(len(rows)), rows)]
+def _questions(found: Mapping[str, Any]) -> str:
+    unanswerable = found["abstention"]["n_unanswerable"]
+    return f"{found['n']} questions" + (f" and {unanswerable} that nothing answers" if unanswerable else "")
 
 
-def _row(at: int, row: Row) -> Markup:
-    mark = {1: tag("span", " ▲", class_="up"), -1: tag("span", " ▼", class_="down")}.get(row.verdict, raw(""))
-    cells = [
-        tag("td", cell, mark if name == "MRR" else raw(""), class_=_kind(name))
-        for name, cell in zip(COLUMNS, row.cells, strict=True)
+def _pictures(sets: Sets, outcomes: Sequence[Outcome]) -> list[Markup]:
+    times: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        if outcome.cause is None:
+            times[outcome.set, outcome.ranker].append(outcome.total_ms)
+
+    def latency(name: str, rankers: Mapping[str, Mapping[str, Any]]) -> Markup | None:
+        return plots.latency(name, rankers, {ranker: times[name, ranker] for ranker in rankers})
+
+    return [
+        *_section(
+            "Quality against latency",
+            "MRR over the median of the whole call. Upright lines are 95% intervals, level ones go to the "
+            "95th percentile; the band is the 300 to 500 ms that a chat waits.",
+            glance.with_answers(sets),
+            plots.tradeoff,
+        ),
+        *_section(
+            "Gained over the prefilter",
+            "Difference of the MRR on the same questions, with its paired 95% interval. A line that touches "
+            "zero may be noise.",
+            glance.with_answers(sets),
+            plots.gains,
+        ),
+        *_section(
+            "How long calls take",
+            "The shape is the share of the calls, the thin line goes from the fastest to the slowest. The "
+            "dot is the median (p50), the upright line p95, the diamond p99; the band is the budget.",
+            sets,
+            latency,
+        ),
+        *_section(
+            "Knowing when nothing answers",
+            "Area under the ROC curve (AUROC), with 95% intervals: how often a question that a memory "
+            "answers has more evidence for its first memory than one that none answers. 0.5 is chance.",
+            sets,
+            plots.abstention,
+        ),
+        *_section(
+            "Whether probabilities can be believed",
+            "Of the memories to which a ranker gave about that probability, the share that was relevant. On "
+            "the dashed line it is right, below it too sure. Large dots stand for many memories.",
+            sets,
+            plots.reliability,
+        ),
+        *_section(
+            "By category",
+            "MRR with 95% intervals; in brackets the number of questions.",
+            glance.with_answers(sets),
+            lambda name, rankers: plots.groups(name, rankers, "by_category"),
+        ),
+        *_section(
+            "By language",
+            "MRR with 95% intervals; in brackets the number of questions.",
+            glance.with_answers(sets),
+            lambda name, rankers: plots.groups(name, rankers, "by_language"),
+        ),
     ]
-    first = tag("td", tag("span", class_=f"swatch c{at}"), row.ranker)
-    return tag("tr", first, *cells, class_="prefilter" if row.ranker == PREFILTER else None)
 
 
-def _kind(column: str) -> str | None:
-    return "text" if column in TEXTS else None
+def _section(heading: str, note: str, sets: Sets, draw: Draw) -> list[Markup]:
+    drawn = [(glance.title(name, rankers), draw(name, rankers)) for name, rankers in sets.items()]
+    cards = [
+        tag("figure", tag("figcaption", name), picture, class_="card")
+        for name, picture in drawn
+        if picture is not None
+    ]
+    return [tag("h2", heading), tag("p", note), tag("div", *cards, class_="cards")] if cards else []
 
 
-def _fallbacks(sets: Sets) -> Markup:
+def _numbers(sets: Sets) -> list[Markup]:
+    note = "A question for which the prefilter answered in a ranker's place does not count as that ranker's."
+    return [tag("h2", "All numbers"), tag("p", f"{note} {_fallbacks(sets)}"), tables.numbers(sets)]
+
+
+def _fallbacks(sets: Sets) -> str:
     told = [
         f"{name}, {ranker}: {found['fell_back']['n']} ("
         + ", ".join(f"{cause} {count}" for cause, count in found["fell_back"]["causes"].items())
@@ -96,71 +161,19 @@ def _fallbacks(sets: Sets) -> Markup:
         for ranker, found in rankers.items()
         if found["fell_back"]["n"]
     ]
-    return tag("p", "Fell back to the prefilter: " + "; ".join(told) + ".") if told else raw("")
+    return f"Fell back to the prefilter: {'; '.join(told)}." if told else "There was none."
 
 
-def _pictures(sets: Sets) -> list[Markup]:
-    quality = [(name, plots.quality_against_latency(name, rankers)) for name, rankers in sets.items()]
-    gained = [(name, plots.differences(name, rankers)) for name, rankers in sets.items()]
-    by_category = [(name, plots.groups(name, rankers, "by_category")) for name, rankers in sets.items()]
-    by_language = [(name, plots.groups(name, rankers, "by_language")) for name, rankers in sets.items()]
-    return [
-        *_section(
-            "Quality against latency",
-            "MRR over the median of the whole call. Upright lines are 95% intervals, level ones go to the "
-            "95th percentile; the band is the 300 to 500 ms that a chat waits.",
-            quality,
-        ),
-        *_section(
-            "Gained over the prefilter",
-            "Difference of the MRR on the same questions, with its paired 95% interval. A line that touches "
-            "zero may be noise.",
-            gained,
-        ),
-        *_section("By category", "MRR with 95% intervals; in brackets the number of questions.", by_category),
-        *_section("By language", "MRR with 95% intervals; in brackets the number of questions.", by_language),
-    ]
-
-
-def _section(title: str, note: str, figures: Sequence[tuple[str, Markup | None]]) -> list[Markup]:
-    cards = [
-        tag("figure", tag("h3", name), figure, class_="card")
-        for name, figure in figures
-        if figure is not None
-    ]
-    return [tag("h2", title), tag("p", note), tag("div", *cards, class_="cards")] if cards else []
-
-
-def _bad_cases(cases: Sequence[BadCase]) -> list[Markup]:
-    if not cases:
+def _bad_cases(found: Sequence[BadCases], sets: Sets) -> list[Markup]:
+    if not any(one.worst for one in found):
         return []
-    note = f"Questions with nothing relevant among the first three; at most {SHOWN} of each, the worst first."
-    groups = []
-    for (name, ranker), group in groupby(cases, key=lambda case: (case.set, case.ranker)):
-        found = list(group)
-        head = tag("summary", f"{name}, {ranker}: {len(found)}")
-        groups.append(tag("details", head, tag("ul", *map(_case, found))))
-    return [tag("h2", "Bad cases"), tag("p", note), *groups]
-
-
-def _case(case: BadCase) -> Markup:
-    quote = tag("span", case.text, class_="quote") if case.text else raw("")
-    category = f" {case.category}" if case.category else ""
-    ids = tag(
-        "div",
-        tag("span", "chosen"),
-        tag("div", *map(_entry, case.chosen)),
-        tag("span", "relevant"),
-        tag("div", *map(_entry, case.relevant)),
-        class_="ids",
+    note = (
+        "Questions with nothing relevant among the first three, and which step lost it. Recall missed it: "
+        "it was not among the candidates. The prefilter pruned it: the ranker never saw it. Ranked below: "
+        "it did see it. Of several relevant memories the one that came closest counts. The worst are shown "
+        f"first, at most {SHOWN} of each."
     )
-    return tag("li", tag("code", case.query), category, quote, ids)
-
-
-def _entry(entry: Entry) -> Markup:
-    place = "missed by recall" if entry.place is None else f"place {entry.place}"
-    text = tag("span", entry.text, class_="quote") if entry.text else raw("")
-    return tag("div", tag("code", entry.id), f" {place}", text)
+    return [tag("h2", "Bad cases"), tag("p", note), tables.losses(found, sets), *case_list.drawn(found)]
 
 
 def _footer(report: Mapping[str, Any]) -> str:

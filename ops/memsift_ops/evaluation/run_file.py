@@ -1,6 +1,7 @@
 """The outcomes of a run as JSON lines, so that a run that was killed goes on where it was.
 
-The first line tells which run it is; every further line is one `Outcome`. Nothing in it is a text of a user.
+The first line tells which run it is; every further line is one `Outcome`. Nothing in it is a text of a user,
+unless rankers' own words are kept, which may quote one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from memsift_ops.errors import Refused
 from memsift_ops.evaluation.outcome import Outcome
 
-FORMAT = 1
+FORMAT = 2
 
 
 class _Header(BaseModel):
@@ -44,16 +45,18 @@ class RunFile:
     Args:
         path: the file; None keeps them in memory only.
         wanted: the fingerprint of this run.
+        reasons: whether the words of rankers are kept; what the file already holds of them stays there.
 
     Raises:
         Refused: the file is of another run, or of none.
     """
 
-    def __init__(self, path: Path | None, wanted: str) -> None:
+    def __init__(self, path: Path | None, wanted: str, *, reasons: bool = False) -> None:
         self.outcomes: list[Outcome] = []
         self.about: dict[str, Any] | None = None
         self._path = path
         self._wanted = wanted
+        self._reasons = reasons
         self._file: IO[str] | None = None
         if path is not None and path.exists():
             self._read(path)
@@ -82,6 +85,8 @@ class RunFile:
 
     def add(self, outcome: Outcome) -> None:
         """Keep one more; after `begin`."""
+        if not self._reasons:
+            outcome = outcome.model_copy(update={"reason": None})
         self.outcomes.append(outcome)
         self._write(outcome)
 

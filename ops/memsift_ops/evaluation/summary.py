@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memsift_ops.datasets import Case
+from memsift_ops.datasets import Case, sibling
+from memsift_ops.evaluation import abstention, calibrated
 from memsift_ops.evaluation.outcome import PREFILTER, Key, Outcome
 from memsift_ops.evaluation.quality import METRICS, intervals, of_ranking, oracle_p_at_3
 
@@ -26,7 +27,7 @@ def summarise(
     """The numbers of every set and ranker.
 
     Args:
-        sets: the questions of each set.
+        sets: the questions of each set; quality is told over those that a memory answers.
         rankers: in the order of the report, the prefilter among them.
         outcomes: of every question and ranker, in any order.
         seed: of the bootstrap.
@@ -37,7 +38,13 @@ def summarise(
     """
     by_key = {outcome.key: outcome for outcome in outcomes}
     return {
-        name: {ranker: _of_ranker(name, ranker, asked, by_key, seed=seed) for ranker in rankers}
+        name: {
+            ranker: {
+                **_of_ranker(name, ranker, asked, by_key, seed=seed),
+                "abstention": _abstention(name, ranker, sets, by_key, seed=seed),
+            }
+            for ranker in rankers
+        }
         for name, asked in sets.items()
     }
 
@@ -47,21 +54,53 @@ def _of_ranker(
 ) -> dict[str, Any]:
     every = [(one, by_key[name, ranker, one.id]) for one in asked]
     answered = [(one, outcome) for one, outcome in every if outcome.cause is None]
-    before = [(one, by_key[name, PREFILTER, one.id]) for one, _ in answered]
+    labelled = [(one, outcome) for one, outcome in answered if one.gold]
+    before = [(one, by_key[name, PREFILTER, one.id]) for one, _ in labelled]
     causes = Counter(outcome.cause for _, outcome in every if outcome.cause is not None)
     found = [outcome for _, outcome in answered]
     cpu = [outcome.cpu_ms for _, outcome in every if outcome.cpu_ms is not None]
     return {
-        "n": len(answered),
+        "n": len(labelled),
         "fell_back": {"n": causes.total(), "causes": dict(sorted(causes.items()))},
-        **_quality(answered, before, against=ranker != PREFILTER, seed=seed),
-        "by_language": _groups(answered, lambda one: one.lang, seed=seed),
-        "by_category": _groups(answered, lambda one: one.category, seed=seed),
+        **_quality(labelled, before, against=ranker != PREFILTER, seed=seed),
+        "by_language": _groups(labelled, lambda one: one.lang, seed=seed),
+        "by_category": _groups(labelled, lambda one: one.category, seed=seed),
         "latency_ms": _percentiles([outcome.total_ms for outcome in found]),
         "rank_ms": _percentiles([outcome.rank_ms for outcome in found if outcome.rank_ms is not None]),
         "cpu_ms": statistics.fmean(cpu) if len(cpu) == len(every) else None,
         "cost_per_million": statistics.fmean(one.cost_usd for one in found) * CALLS if found else None,
+        "calibration": _calibration(answered),
     }
+
+
+def _abstention(
+    name: str,
+    ranker: str,
+    sets: Mapping[str, Sequence[Case]],
+    by_key: Mapping[Key, Outcome],
+    *,
+    seed: int,
+) -> dict[str, Any]:
+    """Of the set's own questions; where it has none that a memory answers, against those of its sibling."""
+
+    def evidence(name: str, *, answerable: bool) -> list[float]:
+        found = [by_key[name, ranker, one.id] for one in sets[name] if bool(one.gold) == answerable]
+        return [one.best_evidence for one in found if one.best_evidence is not None]
+
+    other = None if any(one.gold for one in sets[name]) else sibling(name, sets)
+    return abstention.summary(
+        evidence(other or name, answerable=True), evidence(name, answerable=False), seed=seed
+    )
+
+
+def _calibration(answered: Sequence[Answered]) -> dict[str, Any] | None:
+    """Over all memories that the ranker saw; what the prefilter had pruned has no probability."""
+    pairs = [
+        (probability, key in one.gold)
+        for one, outcome in answered
+        for key, probability in zip(outcome.ranking, outcome.relevance, strict=False)
+    ]
+    return calibrated.summary([probability for probability, _ in pairs], [true for _, true in pairs])
 
 
 def _quality(

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import psutil
 
 from memsift_ops import services
+from memsift_ops.errors import Refused
 from memsift_ops.local import Answering, temporary
-from memsift_schemas import settings
+from memsift_schemas import calibration, settings
 from memsift_schemas.settings import ProducerSettings, WorkerSettings
 
 
 @contextlib.contextmanager
-def serving(rankers: Sequence[str]) -> Iterator[Answering]:
+def serving(rankers: Sequence[str], strategy: str | None = None) -> Iterator[Answering]:
     """The worker at `MEMSIFT_REDIS_URL` if one is ready there, else a temporary stack.
 
     A temporary worker counts no words for `jev` in Redis unless `MEMSIFT_JEV_IDF_MEMORIES` is set: a ranking
@@ -23,6 +24,8 @@ def serving(rankers: Sequence[str]) -> Iterator[Answering]:
 
     Args:
         rankers: names and chains, at least one.
+        strategy: of `local` in a temporary worker; None takes the setting's. Whether a running one has it,
+            `check_strategies` tells.
 
     Raises:
         Failure: a process did not start, or the model cannot be had.
@@ -34,9 +37,27 @@ def serving(rankers: Sequence[str]) -> Iterator[Answering]:
         yield Answering(wanted.redis_url, wanted.queue, workers[0])
         return
     needs_model = any("local" in ranker.split(">") for ranker in rankers)
-    what = f"a worker that serves {', '.join(rankers)}"
-    with _environment(worker_environment(rankers)), temporary(what, model=needs_model) as answering:
+    what = f"a worker that serves {', '.join(rankers)}" + (f" by {strategy}" if strategy else "")
+    told = {**worker_environment(rankers), **({"MEMSIFT_STRATEGY": strategy} if strategy else {})}
+    with _environment(told), temporary(what, model=needs_model) as answering:
         yield answering
+
+
+def check_strategies(strategies: Collection[str]) -> None:
+    """Make sure that every strategy can be had, before any is measured.
+
+    Raises:
+        Refused: the worker at `MEMSIFT_REDIS_URL` has another, and a worker has one.
+        SettingsError: a setting is wrong.
+    """
+    wanted = settings.load(ProducerSettings)
+    workers = services.ready_workers(wanted.redis_url, wanted.queue)
+    others = [strategy for strategy in strategies if any(one.strategy != strategy for one in workers)]
+    if others:
+        raise Refused(
+            f"the worker at MEMSIFT_REDIS_URL asks by {workers[0].strategy}, not by {', '.join(others)}: "
+            "stop it, or set MEMSIFT_REDIS_URL to where none runs, and one is started for each strategy"
+        )
 
 
 def worker_environment(rankers: Sequence[str]) -> dict[str, str]:
@@ -51,13 +72,15 @@ def relevant_settings() -> dict[str, object]:
     """The settings that may change a ranking, JSON-ready and without addresses of Redis or secrets.
 
     Raises:
-        SettingsError: a setting is wrong.
+        SettingsError: a setting is wrong, or the calibration cannot be read.
     """
     every = {
         **settings.load(WorkerSettings).model_dump(mode="json"),
         **settings.load(ProducerSettings).model_dump(mode="json"),
     }
-    apart = ("redis_url", "queue", "sentry_dsn", "ranker", "also_serve")
+    # Its content counts, wherever the file is.
+    every["calibration"] = calibration.load(every["calibration"]).model_dump(mode="json")
+    apart = ("redis_url", "queue", "seal_keys", "sentry_dsn", "ranker", "also_serve")
     return {name: value for name, value in every.items() if name not in apart and not name.endswith("_key")}
 
 

@@ -70,7 +70,8 @@ class FakeReranker:
             result = before.model_copy(update={"cause": Cause.DEADLINE})
         else:
             timings = {"rank": 2.0, "total": ms}
-            result = ranking(reversed(kept), pruned=(last,), timings_ms=timings, cost_usd=0.0002)
+            tokens = {"prompt_tokens": 2_000, "cached_tokens": 500, "output_tokens": 10}
+            result = ranking(reversed(kept), pruned=(last,), timings_ms=timings, cost_usd=0.0002, **tokens)
         return Reranking(result, before, 3, {memory.id: memory for memory in memories})
 
 

@@ -1,6 +1,7 @@
 """The command from arguments to report, with a reranker whose answers are known."""
 
 import contextlib
+import dataclasses
 import json
 import os
 
@@ -39,8 +40,8 @@ def served(monkeypatch):
     asked = []
 
     @contextlib.contextmanager
-    def serving(rankers):
-        asked.append(list(rankers))
+    def serving(rankers, strategy=None):
+        asked.append([*rankers, strategy] if strategy else list(rankers))
         yield Answering("redis://nowhere", "q", INFO)
 
     monkeypatch.setattr(worker, "serving", serving)
@@ -66,7 +67,17 @@ def test_json_has_its_shape(run, served):
     code, out, _ = run("--ranker", "jev,prefilter,jev>local", "--json")
     assert code == 0
     told = json.loads(out)
-    assert set(told) == {"sets", "machine", "versions", "arguments", "worker", "temporary_worker"}
+    assert set(told) == {
+        "sets",
+        "machine",
+        "versions",
+        "arguments",
+        "in_sample",
+        "prices",
+        "worker",
+        "temporary_worker",
+    }
+    assert told["prices"] is None
     assert served == [["jev", "jev>local"]]
     rankers = told["sets"]["small"]
     assert list(rankers) == ["prefilter", "jev", "jev>local"]
@@ -160,6 +171,26 @@ def test_an_unknown_ranker_is_refused(run, rankers):
     code, _, err = run("--ranker", rankers)
     assert code == 2
     assert "rankers are prefilter, local, jev, clef, nox, decision" in err
+
+
+@pytest.mark.parametrize("show_text", [False, True])
+def test_texts_and_reasons_are_in_report_and_run_only_with_show_text(
+    run, served, tmp_path, monkeypatch, show_text
+):
+    class Telling(Opened):
+        async def rerank(self, **question):
+            found = await super().rerank(**question)
+            return dataclasses.replace(
+                found, result=found.result.model_copy(update={"reason": "Mara said so"})
+            )
+
+    monkeypatch.setattr(running, "Reranker", Telling)
+    html, kept = tmp_path / "report.html", tmp_path / "run.jsonl"
+    arguments = ["--ranker", "jev", "--html", str(html), "--run", str(kept)] + ["--show-text"] * show_text
+    assert run(*arguments)[0] == 0
+    assert ("Mara said so" in html.read_text()) == ("note number" in html.read_text()) == show_text
+    assert ("Mara said so" in kept.read_text()) == show_text
+    assert "note number" not in kept.read_text()
 
 
 def test_an_html_report_that_cannot_be_written(run, served, tmp_path):

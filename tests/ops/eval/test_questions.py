@@ -1,5 +1,7 @@
 """Which sets are measured, and what their questions are labelled with."""
 
+import json
+
 import click
 import pytest
 
@@ -22,6 +24,30 @@ def test_a_set_without_labels_or_memories_is_left_out_unless_it_is_named(tmp_pat
     (tmp_path / "lonely.queries.jsonl").write_text('{"id": "q", "gold": ["m"]}')
     assert questions.chosen(tmp_path, []) == ["small"]
     assert questions.chosen(tmp_path, ["lonely", "small", "lonely"]) == ["lonely", "small"]
+
+
+def test_a_set_that_nothing_answers_is_measured_with_its_sibling(tmp_path):
+    write_set(tmp_path)
+    lines = (tmp_path / "small.queries.jsonl").read_text().splitlines()
+    nothing = "\n".join(json.dumps({**json.loads(line), "gold": []}) for line in lines)
+    for name in ("small_abstain", "alone_abstain"):
+        (tmp_path / f"{name}.queries.jsonl").write_text(nothing)
+    assert questions.chosen(tmp_path, []) == ["small", "small_abstain"]
+
+
+def test_a_set_is_the_same_by_content_whatever_it_is_called(tmp_path):
+    there, copied = write_set(tmp_path), tmp_path / "copied"
+    copied.mkdir()
+    for kind in ("queries", "memories"):
+        (copied / f"renamed.{kind}.jsonl").write_bytes((there / f"small.{kind}.jsonl").read_bytes())
+    before = questions.content_digest(there, "small")
+    assert questions.content_digest(copied, "renamed") == before
+    for kind in ("queries", "memories"):
+        path = copied / f"renamed.{kind}.jsonl"
+        raw = path.read_bytes()
+        path.write_bytes(raw + b"\n")
+        assert questions.content_digest(copied, "renamed") != before
+        path.write_bytes(raw)
 
 
 def test_no_set_at_all_is_a_usage_error(tmp_path):

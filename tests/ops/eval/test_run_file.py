@@ -4,7 +4,7 @@ import pytest
 
 from memsift_ops.errors import Refused
 from memsift_ops.evaluation.run_file import RunFile, fingerprint
-from tests.ops.eval.made_up import outcome
+from tests.ops.eval.made_up import SECRET, outcome
 
 PRINT = fingerprint({"seed": 1})
 ABOUT = {"worker": None}
@@ -77,3 +77,22 @@ def test_without_a_path_nothing_is_written(tmp_path):
 def test_an_unwritable_path_is_refused(tmp_path):
     with pytest.raises(Refused, match="cannot write"):
         write(tmp_path / "none" / "run.jsonl")
+
+
+@pytest.mark.parametrize("reasons", [False, True])
+def test_rankers_own_words_are_kept_only_when_asked_for(tmp_path, reasons):
+    path = tmp_path / "run.jsonl"
+    with RunFile(path, PRINT, reasons=reasons) as run:
+        run.begin(ABOUT)
+        run.add(outcome("q1", "ab", reason=SECRET))
+        assert run.outcomes[0].reason == (SECRET if reasons else None)
+    assert ("spare key" in path.read_text()) == reasons
+
+
+def test_a_run_that_began_without_words_goes_on_with_them(tmp_path):
+    path = write(tmp_path / "run.jsonl", outcome("q1", "ab", reason=SECRET))
+    with RunFile(path, PRINT, reasons=True) as run:
+        run.begin(ABOUT)
+        run.add(outcome("q2", "ab", reason=SECRET))
+    with RunFile(path, PRINT) as run:
+        assert [one.reason for one in run.outcomes] == [None, SECRET]

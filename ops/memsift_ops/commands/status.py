@@ -1,0 +1,58 @@
+"""`memsift status`."""
+
+from __future__ import annotations
+
+import click
+from redis.exceptions import RedisError
+
+from memsift_ops import status
+from memsift_ops.console import print_json
+from memsift_ops.errors import Failure
+from memsift_schemas import settings as settings_module
+from memsift_schemas.settings import ProducerSettings
+
+
+@click.command("status")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(*, as_json: bool) -> int:
+    """Show the breaker, the queue and the workers that are present.
+
+    Exit code 0: calls can be answered by a model. 1: they cannot, or not in time.
+    """
+    settings = settings_module.load(ProducerSettings)
+    try:
+        found = status.read(
+            settings.redis_url,
+            settings.queue,
+            deadline_s=settings.deadline_ms / 1e3,
+            queue_max=settings.queue_max,
+        )
+    except (RedisError, OSError) as fault:
+        raise Failure(
+            f"Redis does not answer ({type(fault).__name__}): check MEMSIFT_REDIS_URL and the server"
+        ) from None
+    if as_json:
+        print_json(found.as_json())
+    else:
+        for line in _lines(found):
+            click.echo(line)
+    return 1 if found.troubles else 0
+
+
+def _lines(found: status.Status) -> list[str]:
+    breaker, queue = found.breaker, found.queue
+    since = "" if breaker.since_s is None else f" for {breaker.since_s:.0f} s"
+    why = f", opened by {breaker.reason}" if breaker.reason else ""
+    probe = "" if breaker.next_probe_s is None else f", next probe in {breaker.next_probe_s:.1f} s"
+    oldest = "" if queue.oldest_s is None else f", the oldest waits for {queue.oldest_s:.3f} s"
+    lines = [
+        f"breaker  {breaker.state}{since}, {breaker.failures} failures in a row{why}{probe}",
+        f"queue    {queue.name}: {queue.depth} jobs{oldest}",
+        f"workers  {len(found.workers)}",
+    ]
+    for name, card in found.workers.items():
+        ranker, model = card.get("ranker", "?"), card.get("model", "?")
+        rate = card.get("jobs_per_s")
+        speed = f", {rate:.0f} jobs/s" if isinstance(rate, int | float) else ""
+        lines.append(f"  {name}: {ranker}, {model}{speed}")
+    return [*lines, *(f"trouble  {trouble}" for trouble in found.troubles)]

@@ -1,0 +1,1 @@
+"""Learns weights and calibrations from labelled questions, and writes them as settings."""

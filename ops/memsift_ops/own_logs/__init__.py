@@ -1,0 +1,1 @@
+"""From a team's own log of questions to an evaluation set."""
