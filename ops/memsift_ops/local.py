@@ -13,6 +13,9 @@ from memsift_ops.weights import ensure_model
 from memsift_schemas import settings
 from memsift_schemas.settings import ProducerSettings
 
+# For commands that measure: they wait for answers that a frontend would no longer send for.
+PATIENT = {"breaker_failures": 1_000_000, "breaker_p99_ms": 3_600_000}
+
 
 @dataclass(frozen=True, slots=True)
 class Answering:

@@ -22,7 +22,7 @@ from memsift_ops import console, datasets
 from memsift_ops.datasets import Case
 from memsift_ops.errors import Failure
 from memsift_ops.evaluate import AT_ONCE, METRICS, Comparison, ask_all, compare
-from memsift_ops.local import Answering, running_or_temporary
+from memsift_ops.local import PATIENT, Answering, running_or_temporary
 from memsift_producer import Reranker
 
 
@@ -61,7 +61,7 @@ async def _measure(loaded: dict[str, list[Case]], answering: Answering) -> list[
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console.stderr(), transient=True) as progress:
         bars = {name: progress.add_task(name, total=len(cases)) for name, cases in loaded.items()}
-        async with Reranker.from_url(answering.redis_url, queue=answering.queue) as reranker:
+        async with Reranker.from_url(answering.redis_url, queue=answering.queue, **PATIENT) as reranker:
             for name, cases in loaded.items():
 
                 def answered(bar: TaskID = bars[name]) -> None:

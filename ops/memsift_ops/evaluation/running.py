@@ -21,7 +21,7 @@ from memsift_ops.evaluation.outcome import PREFILTER, Outcome
 from memsift_ops.evaluation.prices import PriceFile
 from memsift_ops.evaluation.run_file import RunFile
 from memsift_ops.evaluation.summary import summarise
-from memsift_ops.local import Answering
+from memsift_ops.local import PATIENT, Answering
 from memsift_producer import Reranker
 from memsift_schemas import settings
 from memsift_schemas.settings import WorkerSettings
@@ -107,7 +107,7 @@ async def _ask_all(
     if answering is None:
         return
     cpu = worker.WorkerCpu(answering.worker.pid)
-    async with Reranker.from_url(answering.redis_url, queue=answering.queue) as reranker:
+    async with Reranker.from_url(answering.redis_url, queue=answering.queue, **PATIENT) as reranker:
         for name, ranker, left in todo:
             if ranker != PREFILTER:
                 await asking.ask_ranker(
