@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, settings
 from redis.asyncio import Redis
 
 from tests.engine_fixtures import embedded_runtime
-from tests.sglang_cpu.fixtures import sglang_server
+from tests.sglang_cpu.fixtures import sglang_process, sglang_server
 
-__all__ = ["embedded_runtime", "sglang_server"]
+__all__ = ["embedded_runtime", "sglang_process", "sglang_server"]
 
 from memsift_ops.stack import Stack
 

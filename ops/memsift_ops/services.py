@@ -62,8 +62,8 @@ def server_answers(url: str) -> bool:
         SettingsError: the URL cannot be read.
     """
     try:
-        with _client(url) as client:
-            return bool(client.ping())
+        with client(url) as connected:
+            return bool(connected.ping())
     except REDIS_FAULTS:
         return False
 
@@ -74,9 +74,9 @@ def ready_workers(url: str, queue: str) -> list[WorkerInfo]:
     Raises:
         SettingsError: the URL cannot be read.
     """
-    with contextlib.suppress(*REDIS_FAULTS), _client(url) as client:
-        keys = list(client.scan_iter(match=f"{literal(queue)}:worker:*", count=1000))
-        found = client.mget(keys) if keys else []
+    with contextlib.suppress(*REDIS_FAULTS), client(url) as connected:
+        keys = list(connected.scan_iter(match=f"{literal(queue)}:worker:*", count=1000))
+        found = connected.mget(keys) if keys else []
         return [info for raw in found if (info := _info(raw)) is not None]
     return []
 
@@ -105,7 +105,12 @@ def literal(text: str) -> str:
     return "".join(f"\\{char}" if char in "*?[]\\" else char for char in text)
 
 
-def _client(url: str) -> Any:
+def client(url: str) -> Any:
+    """A Redis client that gives up after `ANSWER_S`, for any URL that memsift reads.
+
+    Raises:
+        SettingsError: the URL cannot be read.
+    """
     options: dict[str, Any] = {
         "socket_timeout": ANSWER_S,
         "socket_connect_timeout": ANSWER_S,

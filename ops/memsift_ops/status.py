@@ -6,14 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
-import redis
 
-from memsift_ops.services import literal
+from memsift_ops import services
 from memsift_schemas.keys import breaker_key, worker_key
 from memsift_schemas.message import sent_at
-
-# Frontends and workers look at Redis several times a second; a server that is slower than this is away.
-TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +21,7 @@ class BreakerStatus:
         reason: why it is open: `failures` or `slow`.
         since_s: seconds since it opened or closed; None if it never did.
         failures: failures in a row when it opened, or up to now.
+        opened: how often it has opened since its key was made.
         next_probe_s: seconds until a probe may be sent, while it is open.
     """
 
@@ -32,6 +29,7 @@ class BreakerStatus:
     reason: str | None
     since_s: float | None
     failures: int
+    opened: int
     next_probe_s: float | None
 
 
@@ -83,10 +81,9 @@ def read(url: str, queue: str, *, deadline_s: float, queue_max: int) -> Status:
 
     Raises:
         RedisError: Redis is away.
+        SettingsError: the URL cannot be read.
     """
-    with redis.Redis.from_url(
-        url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, client_name="memsift-status"
-    ) as client:
+    with services.client(url) as client:
         seconds, microseconds = client.time()
         now = seconds + microseconds / 1e6
         breaker = _breaker(client.hgetall(breaker_key(queue)), now)
@@ -104,6 +101,7 @@ def _breaker(fields: dict[bytes, bytes], now: float) -> BreakerStatus:
         reason=said.get("reason") if is_open else None,
         since_s=round(now - float(said["since"]) / 1e3, 3) if "since" in said else None,
         failures=int(said.get("failures", 0)),
+        opened=int(said.get("opened", 0)),
         next_probe_s=max(round(float(said["next_probe"]) / 1e3 - now, 3), 0.0) if is_open else None,
     )
 
@@ -113,8 +111,8 @@ def _age(oldest: bytes | None, now: float) -> float | None:
     return round(max(now - sent, 0.0), 3) if sent is not None else None
 
 
-def _workers(client: redis.Redis, queue: str) -> dict[str, dict[str, Any]]:
-    keys = sorted(client.scan_iter(match=literal(worker_key(queue, "")) + "*", count=1_000))
+def _workers(client: Any, queue: str) -> dict[str, dict[str, Any]]:
+    keys = sorted(client.scan_iter(match=services.literal(worker_key(queue, "")) + "*", count=1_000))
     cards = client.mget(keys) if keys else []
     start = len(worker_key(queue, ""))
     return {

@@ -36,22 +36,24 @@ class Answering:
             started: when the call began, on the monotonic clock.
         """
         time_left = prepared.time_left - (self._clock.monotonic() - started)
+        if time_left <= 0:
+            return await at_once(prepared, Cause.DEADLINE)
         probe = await self._breaker.admit(time_left)
         if isinstance(probe, Cause):
-            return fall_back(prepared, probe)
+            return await at_once(prepared, probe)
         try:
             result = await self._ask(prepared, job, started + prepared.time_left, is_probe=bool(probe))
         except asyncio.CancelledError:
             self._breaker.give_up(probe)
             raise
-        self._breaker.record(probe, result.cause, self._clock.monotonic() - started)
+        self._breaker.record(probe, result.cause, self._clock.monotonic() - started, had=time_left)
         return result
 
     async def _ask(self, prepared: Prepared, job: RerankJob, ends: float, *, is_probe: bool) -> RerankResult:
         """Send the job and wait for its answer, until `ends` on the monotonic clock."""
         time_left = ends - self._clock.monotonic()
         if not is_probe and not self._admission.admits(time_left, ahead=len(self._outbox)):
-            return fall_back(prepared, Cause.OVERLOADED)
+            return await at_once(prepared, Cause.OVERLOADED)
         reply = self._replies.expect(job.id)
         parcel = self._outbox.put(job.id, prepared.message, job.deadline)
         cancelled = False
@@ -105,3 +107,9 @@ def _settle(prepared: Prepared, reply: Reply) -> RerankResult:
 def fall_back(prepared: Prepared, cause: Cause) -> RerankResult:
     """The prefilter's ranking, with the reason why it has to do."""
     return prepared.fallback.model_copy(update={"cause": cause})
+
+
+async def at_once(prepared: Prepared, cause: Cause) -> RerankResult:
+    """`fall_back` for a call that was not sent: others get their turn, whatever loop calls so in a row."""
+    await asyncio.sleep(0)
+    return fall_back(prepared, cause)

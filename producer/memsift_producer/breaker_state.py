@@ -7,7 +7,8 @@ comes from the caller, who keeps the server's clock. The same round trip tells h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from redis.asyncio import Redis
@@ -20,30 +21,40 @@ MIN_ANSWERS_FOR_P99 = 100
 # The window slides by a fifth of its length.
 SLICES = 5
 
+# A report that was on its way for longer comes from before a stall of Redis, and is about the stall: a server
+# that was stopped runs what its sockets hold when it wakes.
+STALE_S = 1.0
+
 # KEYS: breaker hash, queue, index of workers (sorted set of hostnames by time).
 # ARGV: now ms, failures to open, probe interval ms, slice ms, since when a worker counts as present (s),
-#       answers, slow ones, successes, failures before the first success, longest run of failures after it,
-#       failures after the last success, token of a probe that ended, how, token wanted, its patience in ms.
+#       age in ms from which a report is stale, answers, slow ones, when the last one came (ms), when the
+#       calls that failed were sent (ms, by commas), token of a probe that ended, how, token wanted, its
+#       patience in ms.
+# Failures count that were sent after the last answer: in whatever order reports come, the result is the same.
 # A percentile needs no sorted answers: p99 is over the limit when more than one answer in a hundred is.
 SCRIPT = f"""
 local now, limit, interval, slice = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local answers, slow, successes = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local leading, longest, trailing = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
-local ended, how, wanted, patience = ARGV[12], ARGV[13], ARGV[14], tonumber(ARGV[15])
+local answers, slow, answered = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local sent, ended, how, wanted, patience = ARGV[10], ARGV[11], ARGV[12], ARGV[13], tonumber(ARGV[14])
 local key, flipped, granted = KEYS[1], '', 0
-local was = redis.call('HMGET', key, 'state', 'failures', 'next_probe', 'probe', 'probe_until', 'window')
+local time = redis.call('TIME')
+if time[1] * 1000 + time[2] / 1000 - now > tonumber(ARGV[6]) then
+  answers, sent, ended, wanted = 0, '', '', ''
+end
+local was = redis.call('HMGET', key, 'state', 'failures', 'next_probe', 'probe', 'probe_until', 'window',
+  'answered', 'sent')
 local open, failures = was[1] == 'open', tonumber(was[2] or 0)
 local next_probe, probe, probe_until = tonumber(was[3] or 0), was[4], tonumber(was[5] or 0)
+local last = tonumber(was[7] or 0)
 local function ms(value) return string.format('%.0f', value) end
 
-if not open and answers > 0 then
-  if successes > 0 then
-    longest = math.max(longest, failures + leading, trailing)
-    failures = trailing
-  else
-    failures = failures + leading
-    longest = failures
+if not open and (answers > 0 or sent ~= '') then
+  if answers > 0 then last = math.max(last, answered) end
+  local failed = {{}}
+  for one in string.gmatch((was[8] or '') .. ',' .. sent, '%d+') do
+    if tonumber(one) > last then failed[#failed + 1] = one end
   end
+  failures = math.min(#failed, limit)
   local at, kept, all, all_slow = math.floor(now / slice), {{}}, answers, slow
   for _, one in ipairs(cjson.decode(was[6] or '[]')) do
     if one[1] > at - {SLICES} then
@@ -57,8 +68,8 @@ if not open and answers > 0 then
   end
   kept[#kept + 1] = {{at, answers, slow}}
   local reason
-  if longest >= limit then
-    reason, failures = 'failures', longest
+  if failures >= limit then
+    reason = 'failures'
   elseif all >= {MIN_ANSWERS_FOR_P99} and all_slow * 100 > all then
     reason = 'slow'
   end
@@ -66,16 +77,18 @@ if not open and answers > 0 then
     open, flipped, next_probe, probe = true, 'opened', now + interval, false
     redis.call('HSET', key, 'state', 'open', 'since', ms(now), 'failures', failures, 'reason', reason,
       'next_probe', ms(next_probe))
-    redis.call('HDEL', key, 'window', 'probe', 'probe_until')
+    redis.call('HINCRBY', key, 'opened', 1)
+    redis.call('HDEL', key, 'window', 'probe', 'probe_until', 'sent')
   else
-    redis.call('HSET', key, 'failures', failures, 'window', cjson.encode(kept))
+    redis.call('HSET', key, 'failures', failures, 'window', cjson.encode(kept), 'answered', ms(last),
+      'sent', table.concat(failed, ',', #failed - failures + 1))
   end
 elseif open and ended ~= '' and ended == probe then
   redis.call('HDEL', key, 'probe', 'probe_until')
   probe = false
   if how == 'ok' then
-    open, flipped, failures = false, 'closed', 0
-    redis.call('HSET', key, 'state', 'closed', 'since', ms(now), 'failures', 0)
+    open, flipped, failures, last = false, 'closed', 0, now
+    redis.call('HSET', key, 'state', 'closed', 'since', ms(now), 'failures', 0, 'answered', ms(now))
     redis.call('HDEL', key, 'reason', 'next_probe', 'window')
   elseif how == 'failed' then
     next_probe = now + interval
@@ -88,15 +101,15 @@ if open and wanted ~= '' and now >= next_probe and (not probe or now >= probe_un
   redis.call('HSET', key, 'probe', wanted, 'probe_until', ms(probe_until))
 end
 
-local depth, oldest = redis.call('LLEN', KEYS[2]), ''
+local depth, expires, oldest = redis.call('LLEN', KEYS[2]), '', ''
 if depth > 0 then
   -- Inside the body quotes are escaped, so that no text can pass for the header.
   local tail = string.sub(redis.call('LINDEX', KEYS[2], -1) or '', -2000)
-  oldest = string.match(tail, ',"sent_at":([%d%.]+)') or ''
+  expires, oldest = string.match(tail, ',"expires":"([^"]+)","sent_at":([%d%.]+)')
 end
 local reason = redis.call('HGET', key, 'reason') or ''
 return {{open and 1 or 0, failures, ms(next_probe), ms(probe and probe_until or 0), flipped, granted, reason,
-  depth, oldest, redis.call('ZRANGEBYSCORE', KEYS[3], ARGV[5], '+inf')}}
+  ms(last), depth, oldest or '', expires or '', redis.call('ZRANGEBYSCORE', KEYS[3], ARGV[5], '+inf')}}
 """
 # A worker writes its card and its place in the index every second; the card lives for five.
 WORKER_LIVES_S = 5.0
@@ -104,40 +117,30 @@ WORKER_LIVES_S = 5.0
 
 @dataclass(slots=True)
 class Tally:
-    """Outcomes since the last report, in the order in which they came, as far as a breaker cares.
+    """Outcomes since the last report, as far as a breaker cares.
 
     Attributes:
-        answers: how many.
+        answers: how many calls the model answered.
         slow: how many of them took longer than the limit for p99.
-        successes: how many were answered by the model.
-        leading: failures before the first success.
-        longest: longest run of failures between two successes.
-        trailing: failures after the last success.
+        answered_at: unix seconds at which the last of them came; 0 for none.
+        failed: unix seconds at which each call that failed was sent, of those sent after that.
     """
 
     answers: int = 0
     slow: int = 0
-    successes: int = 0
-    leading: int = 0
-    longest: int = 0
-    trailing: int = 0
+    answered_at: float = 0.0
+    failed: list[float] = field(default_factory=list)
 
-    def add(self, *, failed: bool, slow: bool) -> None:
-        """Count one outcome."""
+    def answered(self, now: float, *, slow: bool) -> None:
+        """The model answered a call."""
         self.answers += 1
         self.slow += slow
-        if not failed:
-            self.successes += 1
-            self.longest = max(self.longest, self.trailing)
-            self.trailing = 0
-        elif self.successes:
-            self.trailing += 1
-        else:
-            self.leading += 1
+        self.answered_at = now
+        self.failed.clear()
 
     def run(self, before: int) -> int:
-        """Failures in a row up to now, `before` of them before this tally began."""
-        return self.trailing if self.successes else before + self.leading
+        """Failures since the last answer, `before` of them before this tally began."""
+        return len(self.failed) + (0 if self.answers else before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +149,17 @@ class Reading:
 
     Attributes:
         open: whether calls fall back at once.
-        failures: failures in a row, over all processes.
+        failures: failed calls of those sent since the last answer, over all processes; at most the limit.
         next_probe: unix seconds, from when on a probe may be sent.
         probe_until: unix seconds, until when a probe that is out is waited for; 0 for none.
         flipped: `opened` or `closed` when this very round trip did it, else empty.
         granted: the wanted probe may be sent.
         reason: why it is open: `failures` or `slow`.
-        depth: jobs in the queue.
-        oldest_sent_at: unix seconds at which the oldest one was sent; None for an empty queue.
+        answered_at: unix seconds at which the model last answered anybody.
+        depth: items in the queue.
+        oldest_sent_at: unix seconds at which the oldest one was sent; None for an empty queue, or when that
+            item is no job of ours.
+        oldest_expires_at: its deadline.
         workers: hostnames of those present.
     """
 
@@ -164,13 +170,19 @@ class Reading:
     flipped: str = ""
     granted: bool = False
     reason: str = ""
+    answered_at: float = 0.0
     depth: int = 0
     oldest_sent_at: float | None = None
+    oldest_expires_at: float | None = None
     workers: Sequence[str] = ()
 
 
 class BreakerState:
-    """Reports outcomes and reads the state, in one round trip."""
+    """Reports outcomes and reads the state, in one round trip.
+
+    Attributes:
+        stale_s: reports that reach Redis later than this, by its own clock, are dropped there.
+    """
 
     def __init__(self, redis: Redis, settings: ProducerSettings) -> None:
         self._script = redis.register_script(SCRIPT)
@@ -180,6 +192,7 @@ class BreakerState:
             settings.breaker_probe_ms,
             settings.breaker_window_s * 1000 // SLICES,
         ]
+        self.stale_s = STALE_S
 
     async def exchange(
         self,
@@ -202,18 +215,18 @@ class BreakerState:
         Raises:
             RedisError: nothing is known.
         """
+        limit = self._limits[0]
         answer = await self._script(
             self._keys,
             [
                 f"{now * 1e3:.0f}",
                 *self._limits,
                 now - WORKER_LIVES_S,
+                f"{self.stale_s * 1e3:.0f}",
                 tally.answers,
                 tally.slow,
-                tally.successes,
-                tally.leading,
-                tally.longest,
-                tally.trailing,
+                f"{tally.answered_at * 1e3:.0f}",
+                ",".join(f"{sent * 1e3:.0f}" for sent in sorted(tally.failed)[-limit:]),
                 *ended,
                 wanted,
                 f"{patience * 1e3:.0f}",
@@ -223,7 +236,21 @@ class BreakerState:
 
 
 def _read(answer: Any) -> Reading:
-    is_open, failures, next_probe, probe_until, flipped, granted, reason, depth, oldest, workers = answer
+    (
+        is_open,
+        failures,
+        next_probe,
+        probe_until,
+        flipped,
+        granted,
+        reason,
+        answered,
+        depth,
+        oldest,
+        expires,
+        workers,
+    ) = answer
+    expires_at = _unix(expires)
     return Reading(
         open=bool(is_open),
         failures=int(failures),
@@ -232,7 +259,16 @@ def _read(answer: Any) -> Reading:
         flipped=flipped.decode(),
         granted=bool(granted),
         reason=reason.decode(),
+        answered_at=float(answered) / 1e3,
         depth=int(depth),
-        oldest_sent_at=float(oldest) if oldest else None,
+        oldest_sent_at=None if expires_at is None else float(oldest),
+        oldest_expires_at=expires_at,
         workers=tuple(name.decode() for name in workers),
     )
+
+
+def _unix(iso: bytes) -> float | None:
+    try:
+        return datetime.fromisoformat(iso.decode()).timestamp()
+    except ValueError:  # also where it is no UTF-8
+        return None

@@ -12,7 +12,7 @@ from typing import Any, Self
 from redis.asyncio import Redis
 
 from memsift_producer.admission import Admission
-from memsift_producer.answering import Answering, fall_back
+from memsift_producer.answering import Answering, at_once
 from memsift_producer.breaker import Breaker
 from memsift_producer.outbox import Outbox
 from memsift_producer.preparation import Prepared, Question, prepare
@@ -216,7 +216,7 @@ class Reranker:
 
     async def _answer(self, prepared: Prepared, started: float) -> RerankResult:
         if prepared.job is None:
-            return prepared.fallback
+            return await at_once(prepared, Cause.NO_CANDIDATES)
         if self._closed or not self._tasks:
-            return fall_back(prepared, Cause.CLOSED)
+            return await at_once(prepared, Cause.CLOSED)
         return await self._answering.answer(prepared, prepared.job, started)

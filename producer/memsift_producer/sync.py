@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 
 from memsift_producer.reranker import Reranker
 from memsift_producer.reranking import Reranking
+from memsift_producer.watch import OnBreaker
 from memsift_schemas import settings as settings_module
 from memsift_schemas.settings import ProducerSettings
 
@@ -25,7 +26,16 @@ class SyncReranker:
             texts = reranker.rerank(query="...", memories=memories).texts()
     """
 
-    def __init__(self, settings: ProducerSettings | None = None) -> None:
+    def __init__(
+        self, settings: ProducerSettings | None = None, *, on_breaker: OnBreaker | None = None
+    ) -> None:
+        """Opens nothing yet.
+
+        Args:
+            settings: None reads them from the environment.
+            on_breaker: as of `Reranker`; called on this one's own thread.
+        """
+        self._on_breaker = on_breaker
         self._settings = settings or settings_module.load(ProducerSettings)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="memsift", daemon=True)
@@ -73,7 +83,7 @@ class SyncReranker:
         return self._call(self._reranker.rerank(**question))
 
     async def _opened(self) -> Reranker:
-        reranker = Reranker(self._settings)
+        reranker = Reranker(self._settings, on_breaker=self._on_breaker)
         await reranker.open()
         return reranker
 

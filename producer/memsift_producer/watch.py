@@ -21,9 +21,13 @@ from memsift_schemas.settings import ProducerSettings
 
 log = logging.getLogger("memsift.producer")
 
-# How old the copy may be while calls come, and while none do.
+# How old the copy may be while calls come, while none do, and when the breaker may open any moment: each
+# call that starts before the news is one more that fails.
 POLL_S = 0.1
 IDLE_POLL_S = 1.0
+ANXIOUS_POLL_S = 0.01
+# Calls come while the last one is younger than this.
+IDLE_AFTER_S = 1.0
 # A look, of two round trips at most, that takes longer is one at a server that does not answer.
 LOOK_S = 2.0
 # Workers write their cards once a second.
@@ -95,9 +99,13 @@ class Watch:
             self._told_away = False
             self.present.set()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(POLL_S if self._breaker.asked else IDLE_POLL_S):
-                    self._breaker.asked = False
+                async with asyncio.timeout(self._rest_s()):
                     await self._breaker.wake.wait()
+
+    def _rest_s(self) -> float:
+        if self._breaker.idle_s > IDLE_AFTER_S:
+            return IDLE_POLL_S
+        return ANXIOUS_POLL_S if self._breaker.is_anxious else POLL_S
 
     async def once(self) -> None:
         """One round trip; a second one for the workers' cards, once a second.
@@ -120,6 +128,7 @@ class Watch:
     async def _read_cards(self, reading: Reading) -> None:
         names = [worker_key(self._settings.queue, name) for name in reading.workers]
         self._admission.learn_cards(await self._redis.mget(names) if names else ())
+        self._breaker.learn_batch_s(self._admission.batch_s)
 
     def _lost(self, fault: Exception) -> None:
         self._breaker.lost()

@@ -57,6 +57,18 @@ def has_hash_tag(name: str) -> bool:
     return opened >= 0 and name.find("}", opened) > opened + 1
 
 
+def check(url: str) -> None:
+    """Make sure that a URL is of one of the four kinds.
+
+    Raises:
+        ValueError: it is not; says what it must be. Does not repeat the URL, which may hold a password.
+    """
+    if scheme(url) not in SCHEMES:
+        raise ValueError(f"must be a URL with {', '.join(SCHEMES)} before ://")
+    if scheme(url) in SENTINEL_SCHEMES:
+        parse_sentinel(url)
+
+
 def cluster_url(url: str) -> str:
     """The URL that redis-py's cluster client reads."""
     return url.replace("+cluster", "", 1)

@@ -62,7 +62,7 @@ def test_a_hopeless_job_is_refused_at_once(start_worker, mailbox):
         time.sleep(1.2)  # the next card
         shown = card(redis, running.queue)
     assert shown["batch_ms"] >= 400
-    assert 0 < shown["jobs_per_s"] <= 2.6
+    assert shown["jobs_per_s"] is None  # one job at a time says nothing about full batches
     assert shown["limit"] == 16
 
 
@@ -97,9 +97,10 @@ def test_jobs_of_a_killed_worker_are_answered_by_another(queue, mailbox):
 @pytest.mark.parametrize("dead", [True, False], ids=["killed", "hanging"])
 def test_a_stop_while_redis_is_away_ends_soon(start_worker, dead):
     running = start_worker()
-    server = psutil.Process(running.info.pid).parent()
-    valkey = next(child for child in server.children() if "valkey" in child.name())
     worker = psutil.Process(running.info.pid)
+    port = running.url.split(":")[2].split("/")[0]
+    # This test's own: others that the run shares are children of the same process.
+    (valkey,) = (child for child in worker.parent().children() if port in " ".join(child.cmdline()))
     try:
         if dead:
             valkey.kill()

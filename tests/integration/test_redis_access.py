@@ -11,8 +11,13 @@ from redis.exceptions import AuthenticationError, NoPermissionError, ResponseErr
 
 from memsift_ops import services, valkey
 from memsift_producer import Reranker
-from memsift_schemas import Source
+from memsift_schemas import Source, SystemClock
+from memsift_schemas.redis_link import connect
+from memsift_workers.flow.quarantine import Quarantine
+from memsift_workers.flow.rescue import Rescue
+from memsift_workers.flow.shared_limit import SharedLimit, runtime_key
 from tests.integration.servers import Servers, answers, until
+from tests.integration.test_worker import live_job, raw
 from tests.samples import memories
 
 pytestmark = pytest.mark.stack
@@ -96,6 +101,37 @@ async def test_what_a_worker_does_besides_is_allowed(sample, clean, settings):
     finally:
         worker.terminate()
         worker.wait(hurry=lambda: False)
+
+
+@pytest.fixture
+async def worker_link(sample, clean):
+    client = connect(sample.url("worker"), client_name="test", connections=4)
+    yield client
+    await client.aclose()
+
+
+async def test_a_worker_may_give_back_a_dead_ones_jobs(worker_link, clean):
+    dead, alive = (Rescue(worker_link, QUEUE, SystemClock()) for _ in range(2))
+    whole = live_job(f"{QUEUE}:reply:t")
+    # As what a worker has popped whose lease has run out; a queue would be drained by the module's worker.
+    clean.rpush(f"{QUEUE}:rescue:{dead._me}:staging", raw(whole, QUEUE))
+    clean.sadd(f"{QUEUE}:rescue", dead._me)
+    assert await alive.look() == 1
+    assert clean.acl_log() == []
+
+
+async def test_workers_may_share_a_limit_and_a_quarantine(worker_link, clean):
+    key = runtime_key(QUEUE, "http://runtime")
+    shared = SharedLimit(worker_link, key, limit=lambda: 4, clock=SystemClock())
+    lease = await shared.enter(3, until=SystemClock().time() + 5)
+    assert clean.zrange(key, 0, -1) == [lease.member.encode()]
+    pipeline = worker_link.pipeline(transaction=False)
+    lease.give_back(pipeline)
+    assert await pipeline.execute() == [1]
+    quarantine = Quarantine(worker_link, QUEUE, SystemClock())
+    assert [await quarantine.blame(live_job()) for _ in range(2)] == [1, 2]
+    await Quarantine(worker_link, QUEUE, SystemClock()).refresh()
+    assert clean.acl_log() == []
 
 
 def test_a_job_can_be_pushed_counted_and_given_a_life(sample, clean):

@@ -36,6 +36,15 @@ async def ask(url, queue, deadline_ms=5_000):
         return await reranker.rerank(query="Where is the key?", memories=memories(4))
 
 
+async def answered_by_the_model(url, queue):
+    """Whether a call is, of several: on a busy machine a first handshake may take its second."""
+    for _ in range(10):
+        if (await ask(url, queue)).source is Source.MODEL:
+            return True
+        await asyncio.sleep(0.5)
+    return False
+
+
 async def fault_of(url):
     client = connect(url, client_name="test", connections=1)
     try:
@@ -51,10 +60,9 @@ async def test_producer_drain_and_celery_work_over_tls(valkey_url, queue, server
     async with tls_front(plain_port(valkey_url), authority.server_context()) as port:
         url = trusting(port, authority)
         worker = await asyncio.to_thread(servers.worker, url, queue, seen_by=valkey_url)
-        reranking = await ask(url, queue)
-        assert (reranking.source, reranking.cause) == (Source.MODEL, None)
-        await asyncio.to_thread(until, lambda: any("ready." in line for line in worker.last_lines(50)))
-        assert await asyncio.to_thread(services.ready_workers, url, queue)
+        assert await answered_by_the_model(url, queue)
+        await asyncio.to_thread(until, lambda: any("ready." in line for line in worker.last_lines(500)))
+        await asyncio.to_thread(until, lambda: services.ready_workers(url, queue))
         await asyncio.to_thread(servers.stop)
 
 

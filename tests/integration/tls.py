@@ -72,10 +72,15 @@ async def tls_front(port, context):
             while data := await reader.read(65536):
                 writer.write(data)
                 await writer.drain()
-        writer.close()
+        with contextlib.suppress(OSError):
+            writer.close()
 
     async def serve(reader, writer):
-        there_reader, there_writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            there_reader, there_writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:  # the plain server has ended; whoever came learns it by a closed connection
+            writer.close()
+            return
         tasks = {
             asyncio.create_task(pipe(reader, there_writer)),
             asyncio.create_task(pipe(there_reader, writer)),

@@ -62,7 +62,14 @@ def test_all_is_well(status, present, queue):
     assert code == 0
     assert json.loads(out) == {
         "healthy": True,
-        "breaker": {"state": "closed", "reason": None, "since_s": None, "failures": 0, "next_probe_s": None},
+        "breaker": {
+            "state": "closed",
+            "reason": None,
+            "since_s": None,
+            "failures": 0,
+            "opened": 0,
+            "next_probe_s": None,
+        },
         "queue": {"name": queue, "depth": 0, "oldest_s": None},
         "workers": {"w1@host": {"ranker": "local", "model": "m", "jobs_per_s": 12.5}},
         "troubles": [],
@@ -78,17 +85,18 @@ def test_no_worker_is_trouble(status):
 
 
 async def test_an_open_breaker_is_trouble_and_a_probe_is_shown(status, present, valkey_url, queue):
-    await report(valkey_url, queue, Tally(answers=10, leading=10))
+    await report(valkey_url, queue, Tally(failed=[time.time()] * 10))
     code, out = status("--json")
     breaker = json.loads(out)["breaker"]
     assert (code, breaker["state"], breaker["reason"], breaker["failures"]) == (1, "open", "failures", 10)
     assert 0 < breaker["next_probe_s"] <= 1
+    assert breaker["opened"] == 1
     assert breaker["since_s"] < 60
     assert "opened by failures" in status()[1]
 
 
 async def test_a_probe_that_is_out_is_shown(status, present, server, valkey_url, queue):
-    await report(valkey_url, queue, Tally(answers=10, leading=10))
+    await report(valkey_url, queue, Tally(failed=[time.time()] * 10))
     server.hset(keys.breaker_key(queue), "next_probe", 0)
     await report(valkey_url, queue, Tally(), wanted="token", patience=60)
     assert json.loads(status("--json")[1])["breaker"]["state"] == "probing"

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import uuid
 
 from memsift_producer.admission import Admission
@@ -29,23 +30,24 @@ class Frontend:
             clock=clock,
             on_breaker=on_breaker or self.changes.append,
         )
+        self.watch._state.stale_s = math.inf  # the tests' clock is not the server's
 
     async def look(self):
         """One round trip."""
         await self.watch.once()
         return self.breaker.reading
 
-    async def call(self, cause=None, seconds=FAST):
+    async def call(self, cause=None, seconds=FAST, had=1.0):
         """A call that is admitted and ends so; returns why it was not, or None."""
-        admitted = await self.breaker.admit(1.0)
+        admitted = await self.breaker.admit(had)
         if isinstance(admitted, Cause):
             return admitted
-        self.breaker.record(admitted, cause, seconds)
+        self.breaker.record(admitted, cause, seconds, had=had)
         return None
 
-    async def ask_for_probe(self):
+    async def ask_for_probe(self, had=1.0):
         """The token that a call gets while the breaker is open, or the cause of its fallback."""
-        asking = asyncio.create_task(self.breaker.admit(1.0))
+        asking = asyncio.create_task(self.breaker.admit(had))
         await asyncio.sleep(0)
         await self.look()
         return await asking
@@ -66,3 +68,15 @@ async def frontends(url, clock, count, **settings):
     finally:
         for one in all_of_them:
             await one.close()
+
+
+def is_token(answer):
+    """A cause is a `str` too."""
+    return bool(answer) and not isinstance(answer, Cause)
+
+
+async def opened(some, failures=10):
+    for _ in range(failures):
+        await some[0].call(Cause.DEADLINE)
+    for one in some:
+        await one.look()

@@ -3,12 +3,14 @@
 import orjson
 import pytest
 
-from memsift_producer.admission import FRESH_S, Admission
+from memsift_producer.admission import BATCHES_BEHIND, FRESH_S, Admission
 from memsift_producer.breaker_state import Reading
 from memsift_schemas import Cause, keys, message, wire
 from memsift_schemas.job import RerankJob
 from tests.producer.frontends import frontends
 from tests.samples import NOW, memories
+
+LIFE_S = 4.0
 
 
 @pytest.fixture
@@ -17,7 +19,7 @@ def admission(clock):
 
 
 def reading(clock, depth, age=0.0):
-    return Reading(depth=depth, oldest_sent_at=clock.now - age if depth else None)
+    return Reading(depth=depth, oldest_sent_at=clock.now - age if depth else None, workers=("w",))
 
 
 def card(**fields):
@@ -30,7 +32,7 @@ def job(sent_at, text="The spare key is under the pot."):
         query=text,
         now=NOW,
         candidates=tuple(memories(2)),
-        deadline=sent_at + 1,
+        deadline=sent_at + LIFE_S,
         sent_at=sent_at,
         reply_to="r",
     )
@@ -45,17 +47,17 @@ def test_an_empty_queue_admits_all(admission, clock):
 def test_with_throughput_the_wait_is_depth_over_it_and_the_time_to_rank(admission, clock):
     admission.learn(reading(clock, 60))
     admission.learn_cards([card(jobs_per_s=100, batch_ms=50), card(jobs_per_s=50.0, batch_ms=40)])
-    assert admission.expected_s() == pytest.approx(60 / 150 + 2 * 0.05)
-    assert admission.admits(0.501)
-    assert not admission.admits(0.5)
-    assert admission.expected_s(ahead=15) == pytest.approx(75 / 150 + 2 * 0.05)
+    assert admission.expected_s() == pytest.approx(60 / 150 + BATCHES_BEHIND * 0.05)
+    assert admission.admits(admission.expected_s() + 0.001)
+    assert not admission.admits(admission.expected_s())
+    assert admission.expected_s(ahead=15) == pytest.approx(75 / 150 + BATCHES_BEHIND * 0.05)
 
 
 def test_without_throughput_it_is_the_age_of_the_oldest(admission, clock):
     admission.learn(reading(clock, 3, age=0.3))
     assert admission.expected_s() == pytest.approx(0.3)
     admission.answered(20.0)
-    assert admission.expected_s() == pytest.approx(0.34)
+    assert admission.expected_s() == pytest.approx(0.3 + BATCHES_BEHIND * 0.02)
 
 
 def test_an_old_job_shows_a_worker_that_has_stopped(admission, clock):
@@ -108,7 +110,21 @@ async def test_depth_age_and_workers_are_read_from_redis(valkey_url, redis, cloc
         seen = await one.look()
         assert (seen.depth, seen.workers) == (2, ("here",))
         assert clock.now - seen.oldest_sent_at == pytest.approx(3.5)
+        assert seen.oldest_expires_at - seen.oldest_sent_at == pytest.approx(LIFE_S)
         assert one.admission.expected_s() == pytest.approx(3.5)
+
+
+@pytest.mark.parametrize(("expired_for", "counts"), [(-1.0, True), (0.9, True), (1.1, False), (60.0, False)])
+def test_what_expired_long_ago_is_no_load(admission, clock, expired_for, counts):
+    sent_at, expires_at = clock.now - 100, clock.now - expired_for
+    admission.learn(Reading(oldest_sent_at=sent_at, oldest_expires_at=expires_at, depth=1, workers=("w",)))
+    assert admission.admits(50.0) is not counts
+
+
+def test_where_no_worker_is_present_nothing_is_overloaded(admission, clock):
+    admission.learn_cards([card(jobs_per_s=1.0)])
+    admission.learn(Reading(depth=1_000, oldest_sent_at=clock.now - 100))
+    assert admission.admits(0.1)
 
 
 async def test_items_that_are_no_messages_have_no_age(valkey_url, redis, clock):
@@ -119,7 +135,8 @@ async def test_items_that_are_no_messages_have_no_age(valkey_url, redis, clock):
 
 async def test_the_reranker_answers_an_overload_at_once(reranker, worker):
     worker.answer = lambda job: None
-    reranker._admission.learn(Reading(depth=10, oldest_sent_at=reranker._clock.time() - 60))
+    waiting = Reading(depth=10, oldest_sent_at=reranker._clock.time() - 60, workers=("w",))
+    reranker._admission.learn(waiting)
     reranking = await reranker.rerank(memories=memories(4), query="Where is it?", deadline=5)
     assert reranking.cause is Cause.OVERLOADED
     assert worker.jobs == []

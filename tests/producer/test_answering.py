@@ -77,13 +77,13 @@ def ranking(job_id):
 async def test_a_reply_before_the_deadline_is_the_answer(answer):
     result, breaker = await answer(0.399, ranking)
     assert (result.source, result.cause) == (Source.MODEL, None)
-    assert breaker.report()[0].successes == 1
+    assert breaker.report()[0].answers == 1
 
 
 async def test_a_reply_past_the_deadline_is_dropped_and_counts_as_a_failure(answer):
     result, breaker = await answer(0.401, ranking)
     assert (result.source, result.cause) == (Source.PREFILTER, Cause.DEADLINE)
-    assert breaker.report()[0].leading == 1
+    assert len(breaker.report()[0].failed) == 1
 
 
 async def test_a_refusal_tells_its_cause_to_the_breaker(answer):
@@ -92,7 +92,7 @@ async def test_a_refusal_tells_its_cause_to_the_breaker(answer):
 
     result, breaker = await answer(0.1, refusal)
     assert result.cause is Cause.UNKNOWN_RANKER
-    assert breaker.report()[0].answers == 0
+    assert breaker.report()[0].failed == []
 
 
 async def test_a_probe_whose_caller_goes_away_is_given_back(answer, clock):

@@ -5,9 +5,10 @@ import logging
 
 import pytest
 
+from memsift_producer import watch
 from memsift_producer.breaker import FAILURES
 from memsift_schemas import Cause
-from tests.producer.frontends import FAST, frontends
+from tests.producer.frontends import FAST, frontends, is_token, opened
 
 SLOW = 1.5
 
@@ -18,18 +19,6 @@ def told(monkeypatch):
     messages = []
     monkeypatch.setattr("sentry_sdk.capture_message", lambda text, **_: messages.append(text))
     return messages
-
-
-def is_token(answer):
-    """A cause is a `str` too."""
-    return bool(answer) and not isinstance(answer, Cause)
-
-
-async def opened(some, failures=10):
-    for _ in range(failures):
-        await some[0].call(Cause.DEADLINE)
-    for one in some:
-        await one.look()
 
 
 async def test_ten_failures_in_a_row_open_it_in_every_process(valkey_url, clock):
@@ -62,6 +51,7 @@ async def test_one_success_anywhere_begins_the_count_anew(valkey_url, clock):
         await some[1].call()
         for one in reversed(some):
             await one.look()
+        clock.advance(1)
         for _ in range(9):
             await some[0].call(Cause.DEADLINE)
         assert not (await some[0].look()).open
@@ -76,7 +66,7 @@ async def test_the_eleventh_call_is_not_sent_even_before_redis_heard_of_the_ten(
         for _ in range(5):
             assert await one.call(Cause.DEADLINE) is None
         assert await one.call() is Cause.BREAKER_OPEN
-        assert on_their_way[0].leading == 5
+        assert len(on_their_way[0].failed) == 5
 
 
 @pytest.mark.parametrize("cause", sorted(set(Cause) - FAILURES))
@@ -124,7 +114,8 @@ async def test_no_probe_before_its_time_and_one_after_it(valkey_url, clock):
         assert await some[1].ask_for_probe() is Cause.BREAKER_OPEN
 
 
-async def test_of_fifty_processes_one_probes(valkey_url, clock):
+async def test_of_fifty_processes_one_probes(valkey_url, clock, monkeypatch):
+    monkeypatch.setattr("memsift_producer.breaker.CLAIM_WAIT_S", 10.0)  # fifty looks take their time
     async with frontends(valkey_url, clock, 50) as some:
         await opened(some)
         for _ in range(3):
@@ -277,9 +268,25 @@ async def test_news_is_reported_at_once_and_routine_is_not(valkey_url, clock):
         told = one.breaker.wake.is_set
         await one.call()
         assert not told()
+        clock.advance(1)
         await one.call(Cause.DEADLINE)
         assert told()
         await one.look()
         assert not told()
         await one.call()
         assert told()
+
+
+async def test_half_way_to_opening_news_is_looked_for_often_and_without_calls_seldom(valkey_url, clock):
+    async with frontends(valkey_url, clock, 1) as (one,):
+        assert one.watch._rest_s() == watch.IDLE_POLL_S
+        for _ in range(4):
+            await one.call(Cause.DEADLINE)
+        assert one.watch._rest_s() == watch.POLL_S
+        await one.look()
+        await one.call(Cause.DEADLINE)
+        assert one.watch._rest_s() == watch.ANXIOUS_POLL_S
+        await opened([one], 5)
+        assert one.watch._rest_s() == watch.POLL_S
+        clock.advance(2)
+        assert one.watch._rest_s() == watch.IDLE_POLL_S

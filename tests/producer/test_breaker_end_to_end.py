@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from memsift_producer import Reranker
-from memsift_schemas import Cause, Source
+from memsift_schemas import Cause, Source, keys
 from tests.samples import NOW, memories
 
 ASK = {"query": "Where is the spare key to the cabin?", "now": NOW, "memories": memories(4)}
@@ -108,3 +108,21 @@ async def test_opening_without_redis_waits_a_moment_and_keeps_calm(queue, monkey
         await asyncio.sleep(1)
     assert len(tries) <= 3
     assert caplog.text.count("every call falls back at once") == 1
+
+
+async def test_with_no_worker_at_all_it_opens_after_ten_calls(two):
+    assert [(await ask(two[0], 0.05)).cause for _ in range(11)] == [Cause.DEADLINE] * 10 + [
+        Cause.BREAKER_OPEN
+    ]
+
+
+async def test_workers_that_take_nothing_are_no_overload_for_long(two, redis, queue):
+    """Their cards are there, and what nobody pops grows old."""
+    await redis.zadd(keys.workers_key(queue), {"w": 4e9})
+    await redis.set(keys.worker_key(queue, "w"), b"{}")
+    causes = []
+    while Cause.BREAKER_OPEN not in causes:
+        causes.append((await ask(two[0], 0.15)).cause)
+        await asyncio.sleep(0.02)
+    assert causes.count(Cause.DEADLINE) == 10
+    assert set(causes) == {Cause.DEADLINE, Cause.OVERLOADED, Cause.BREAKER_OPEN}

@@ -27,7 +27,7 @@ some_frontend = st.integers(0, FRONTENDS - 1)
 
 
 class Breakers(RuleBasedStateMachine):
-    """The model: one list of outcomes in the order of the reports, one probe, one clock."""
+    """The model: what was reported, by when it was sent or answered; one probe, one clock."""
 
     url = ""
 
@@ -53,7 +53,8 @@ class Breakers(RuleBasedStateMachine):
         self.unreported = [[] for _ in self.frontends]
         self.probes = {}  # token -> (frontend, lost at)
         self.open = False
-        self.failures = 0
+        self.answered = 0.0
+        self.failed = []
         self.next_probe = 0.0
 
     def teardown(self):
@@ -72,7 +73,8 @@ class Breakers(RuleBasedStateMachine):
         for cause in causes:
             before = self.frontends[at].breaker.reading.open
             if self.runner.run(self._sent(at, cause)) and cause is not Cause.CLOSED and not before:
-                self.unreported[at].append(cause is not None)
+                self.unreported[at].append((cause is not None, self.clock.now))
+                self.clock.advance(0.125)  # whole milliseconds, as Redis keeps them
 
     async def _sent(self, at, cause):
         one = self.frontends[at]
@@ -90,12 +92,11 @@ class Breakers(RuleBasedStateMachine):
         outcomes, self.unreported[at] = self.unreported[at], []
         if self.open:
             return
-        longest = 0
-        for failed in outcomes:
-            self.failures = self.failures + 1 if failed else 0
-            longest = max(longest, self.failures)
-        if longest >= LIMIT:
-            self.open = True
+        self.answered = max([self.answered, *(ended for failed, ended in outcomes if not failed)])
+        self.failed += [ended - FAST for failed, ended in outcomes if failed]
+        self.failed = [sent for sent in self.failed if sent > self.answered]
+        if len(self.failed) >= LIMIT:
+            self.open, self.failed = True, []
             self.next_probe = self.clock.now + INTERVAL_S
             self.probes = {}
 
@@ -122,7 +123,7 @@ class Breakers(RuleBasedStateMachine):
         self._reported(at)
         self.probes = {}
         if cause is None:
-            self.open, self.failures = False, 0
+            self.open, self.answered = False, self.clock.now
         elif cause is Cause.DEADLINE:
             self.next_probe = self.clock.now + INTERVAL_S
 
@@ -140,7 +141,7 @@ class Breakers(RuleBasedStateMachine):
         reading = self.runner.run(self._look_on())
         assert reading.open == self.open
         if not self.open:
-            assert reading.failures == self.failures
+            assert reading.failures == len(self.failed)
         else:
             lost = max((lost for _, lost in self.probes.values()), default=0.0)
             assert abs(reading.probe_until - lost) < 0.01

@@ -1,6 +1,7 @@
 """Every path out of `rerank()` returns a ranking of the given memories, by the deadline."""
 
 import asyncio
+import math
 import socket
 import time
 from datetime import datetime
@@ -8,6 +9,7 @@ from datetime import datetime
 import pytest
 
 from memsift_producer import Reranker, SyncReranker
+from memsift_producer.breaker_state import Reading
 from memsift_schemas import (
     Cause,
     InvalidInput,
@@ -18,6 +20,7 @@ from memsift_schemas import (
     Source,
     wire,
 )
+from memsift_schemas.redis_link import end
 from tests.samples import NOW, memories, memory
 
 PLAIN = {"id": "a", "text": "xyzzy", "created_at": NOW}
@@ -260,3 +263,44 @@ async def test_the_blocking_face_gives_the_same_answers(valkey_url, queue, worke
 def test_the_blocking_face_must_be_open():
     with pytest.raises(RuntimeError, match="with SyncReranker"):
         SyncReranker.from_url("redis://127.0.0.1:1/0").rerank(memories=memories(1), **ASK)
+
+
+@pytest.mark.parametrize("state", ["away", "open", "overloaded", "closed", "nothing to rank"])
+async def test_a_tight_loop_of_calls_that_are_not_sent_leaves_others_their_turn(reranker, state):
+    if state == "away":
+        reranker.breaker.lost()
+    elif state == "open":
+        reranker.breaker.reading = Reading(open=True, next_probe=math.inf)
+    elif state == "overloaded":
+        reranker._admission.learn(Reading(depth=1, oldest_sent_at=0.0, workers=("w",)))
+    elif state == "closed":
+        reranker._closed = True
+    turns = 0
+
+    async def other():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(other())
+    given = [] if state == "nothing to rank" else memories(3)
+    for _ in range(5):
+        reranking = await reranker.rerank(query="Where?", memories=given)
+        assert reranking.source is Source.PREFILTER
+    await end([task])
+    assert turns >= 5
+
+
+async def test_a_call_whose_time_is_up_before_it_is_sent_is_late_not_overloaded(reranker, worker):
+    reranking = await reranker.rerank(query="Where?", memories=memories(3), deadline=1e-9)
+    assert reranking.cause is Cause.DEADLINE
+    assert worker.jobs == []
+
+
+def test_the_blocking_one_tells_when_the_breaker_changes(queue):
+    changes = []
+    settings = ProducerSettings(redis_url="redis://127.0.0.1:1/0", queue=queue)
+    with SyncReranker(settings, on_breaker=changes.append):
+        pass
+    assert [(change.open, change.reason) for change in changes] == [(True, "redis")]

@@ -50,6 +50,34 @@ def test_secrets_are_not_shown():
     assert "hidden" not in shown
 
 
+@pytest.mark.parametrize("role", [ProducerSettings, WorkerSettings])
+@pytest.mark.parametrize(
+    "url", ["redis://user:hidden@h/0", "sentinels://user:hidden@h:1/m/0", "rediss://:hidden@h/0"]
+)
+def test_the_password_of_a_redis_is_not_shown(role, url):
+    given = load(role, redis_url=url)
+    assert "hidden" not in f"{given!r} {given}"
+
+
+@pytest.mark.parametrize("name", ["broker_url", "sglang_url", "clef_url", "nox_url", "decision_url"])
+def test_the_password_of_another_server_is_not_shown(name):
+    scheme = "redis" if name == "broker_url" else "http"
+    given = load(WorkerSettings, **{name: f"{scheme}://user:hidden@h/0"})
+    assert "hidden" not in f"{given!r} {given}"
+
+
+@pytest.mark.parametrize("variable", ["MEMSIFT_REDIS_URL", "MEMSIFT_BROKER_URL"])
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [("amqp://u:hidden@h", "must be a URL with redis,"), ("sentinel://hidden", "must be sent")],
+)
+def test_a_url_that_is_none_of_redis_is_refused_with_its_variables_name(monkeypatch, variable, url, said):
+    monkeypatch.setenv(variable, url)
+    with pytest.raises(SettingsError, match=f"^{variable}: {said}") as refused:
+        load(WorkerSettings)
+    assert "hidden" not in str(refused.value)
+
+
 def test_a_worker_serves_its_default_and_what_it_is_told_each_once():
     assert load(WorkerSettings, also_serve="local, local>local").served == ["local", "local>local"]
     with pytest.raises(SettingsError, match="MEMSIFT_RANKER: rankers are"):

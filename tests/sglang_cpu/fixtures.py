@@ -1,4 +1,4 @@
-"""The pytest fixture `sglang_server`, for a conftest to import."""
+"""The pytest fixtures `sglang_server` and `sglang_process`, for a conftest to import."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.sglang_cpu.server import serve
+from tests.sglang_cpu.server import Server, serve
 
 ENABLED = "MEMSIFT_TEST_SGLANG"
 
 
 @functools.cache
-def _shared_url() -> str:
+def _shared() -> Server:
     """Start the one server of this process, however many conftests import the fixture."""
     stack = ExitStack()
     atexit.register(stack.close)
@@ -23,11 +23,17 @@ def _shared_url() -> str:
 
 
 @pytest.fixture(scope="session")
-def sglang_server() -> str:
-    """Base URL of a real SGLang server with SmolLM2-135M-Instruct; ends with the test run.
+def sglang_process() -> Server:
+    """A real SGLang server with SmolLM2-135M-Instruct; ends with the test run. Who kills it starts it again.
 
     Skips unless `MEMSIFT_TEST_SGLANG=1`; with it, a server that cannot be had is an error.
     """
     if os.environ.get(ENABLED) != "1":
         pytest.skip(f"{ENABLED} is not 1 (make test-sglang): would install 1.6 GB and start a real SGLang")
-    return _shared_url()
+    return _shared()
+
+
+@pytest.fixture(scope="session")
+def sglang_server(sglang_process: Server) -> str:
+    """Its base URL."""
+    return sglang_process.url

@@ -54,9 +54,62 @@ def prepare() -> tuple[Environment, Path]:
     return environment, ensure_weights(environment)
 
 
+class Server:
+    """A server on one port, which can be killed and started again.
+
+    Args:
+        port: 0 takes a free one.
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        self._environment, self._model = prepare()
+        self._port = port or _free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"http://{HOST}:{self._port}"
+
+    def start(self) -> None:
+        """Run it and wait until it is healthy.
+
+        Raises:
+            RuntimeError: it did not become healthy; the end of its log has been shown.
+        """
+        log = self._environment.home / "server.log"
+        command = [str(self._environment.python), "-m", "sglang.launch_server"]
+        command += ["--host", HOST, "--port", str(self._port)]
+        command += ["--model-path", str(self._model), "--served-model-name", MODEL, *FLAGS]
+        with log.open("wb") as output:
+            # A session of its own, so that the scheduler and detokenizer that it spawns can be ended with it.
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self._environment.variables(),
+                start_new_session=True,
+            )
+        _wait_until_healthy(self._process, self.url, log)
+
+    def kill(self) -> None:
+        """As the system does it when memory is short: no last word."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End the whole group; the second signal also finds what outlived its leader."""
+        self._end(signal.SIGTERM, signal.SIGKILL)
+
+    def _end(self, *signals: int) -> None:
+        if self._process is None:
+            return
+        for kind in signals:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, kind)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_SECONDS)
+
+
 @contextmanager
-def serve(port: int = 0) -> Iterator[str]:
-    """Run a server; gives its base URL once it is healthy, and ends all its processes afterwards.
+def serve(port: int = 0) -> Iterator[Server]:
+    """Run a server; gives it once it is healthy, and ends all its processes afterwards.
 
     Args:
         port: 0 takes a free one.
@@ -64,27 +117,12 @@ def serve(port: int = 0) -> Iterator[str]:
     Raises:
         RuntimeError: it did not become healthy; the end of its log has been shown.
     """
-    environment, model = prepare()
-    port = port or _free_port()
-    log = environment.home / "server.log"
-    command = [str(environment.python), "-m", "sglang.launch_server", "--host", HOST, "--port", str(port)]
-    command += ["--model-path", str(model), "--served-model-name", MODEL, *FLAGS]
-    with log.open("wb") as output:
-        # A session of its own, so that the scheduler and detokenizer that it spawns can be ended with it.
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=environment.variables(),
-            start_new_session=True,
-        )
-    url = f"http://{HOST}:{port}"
+    server = Server(port)
     try:
-        _wait_until_healthy(process, url, log)
-        yield url
+        server.start()
+        yield server
     finally:
-        _stop(process)
+        server.stop()
 
 
 def _free_port() -> int:
@@ -107,15 +145,6 @@ def _wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -
     raise RuntimeError(f"SGLang did not start (exit status {process.poll()}); its log is {log}")
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the whole group; the second signal also finds what outlived its leader."""
-    for kind in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, kind)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(STOP_SECONDS)
-
-
 def main() -> None:
     """Serve until Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -126,8 +155,8 @@ def main() -> None:
         prepare()
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), serve(arguments.port) as url:
-        print(url, flush=True)  # noqa: T201 - the answer of the command
+    with suppress(KeyboardInterrupt), serve(arguments.port) as server:
+        print(server.url, flush=True)  # noqa: T201 - the answer of the command
         signal.pause()
 
 

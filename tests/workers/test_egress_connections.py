@@ -6,6 +6,7 @@
 import asyncio
 import ipaddress
 import socket
+import struct
 import sys
 
 import httpx
@@ -18,7 +19,7 @@ from memsift_workers.assembly import build_rankers
 from memsift_workers.egress import EgressRefused, check_url, connection_guard
 from memsift_workers.rankers.base import RankFault
 from memsift_workers.rankers.nox.endpoint import ChatEndpoint
-from memsift_workers.runtimes.base import RuntimeMisconfigured
+from memsift_workers.runtimes.base import RuntimeMisconfigured, RuntimeUnavailable
 from memsift_workers.runtimes.sglang_http import SGLangHttp
 from tests.samples import job
 
@@ -196,6 +197,50 @@ async def test_the_openai_client_does_not_hide_the_reason(server, names):
     assert server.connected[OUTSIDE] == 1, "it was tried again"
     await endpoint.close()
     assert server.requests[OUTSIDE] == []
+
+
+class Gone:
+    """A connection that the other side has reset: the system knows no peer of it any more."""
+
+    closed = False
+
+    def get_extra_info(self, name):
+        return None
+
+    async def aclose(self):
+        self.closed = True
+
+
+async def test_a_connection_that_is_gone_already_is_a_fault_that_passes_and_no_public_address():
+    (watch,) = connection_guard(allowed=False)["request"]
+    request, stream = httpx.Request("POST", f"http://{NAME}"), Gone()
+    await watch(request)
+    with pytest.raises(RuntimeUnavailable, match=f"{NAME} closed the connection"):
+        await request.extensions["trace"]("connection.connect_tcp.complete", {"return_value": stream})
+    assert stream.closed
+
+
+async def test_a_server_that_resets_every_connection_is_away(names):
+    """Given one that does so the moment it accepts, when it is asked often, then it's never called public."""
+    listener = socket.create_server((INSIDE, 0))
+    listener.setblocking(False)
+
+    async def reset():
+        while True:
+            accepted, _ = await asyncio.get_running_loop().sock_accept(listener)
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            accepted.close()
+
+    resetting = asyncio.create_task(reset())
+    http = SGLangHttp(f"http://{INSIDE}:{listener.getsockname()[1]}", api_key=None, connect_timeout=2)
+    try:
+        for _ in range(50):
+            with pytest.raises(RuntimeUnavailable):
+                await http.post("/generate", {"text": "memory"})
+    finally:
+        resetting.cancel()
+        await http.close()
+        listener.close()
 
 
 async def test_tls_does_not_begin_outside(server, names):

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from memsift_workers.rankers.retrying import Busy
 from memsift_workers.runtimes.base import RuntimeMisconfigured, RuntimeUnavailable
 
 SWITCH = "MEMSIFT_ALLOW_EGRESS"
@@ -58,7 +59,8 @@ def connection_guard(*, allowed: bool) -> dict[str, list[Callable[[Any], Awaitab
         allowed: whether memories may leave the network; then there are no hooks.
 
     Returns:
-        For the client's `event_hooks`. A request over a public address raises `EgressRefused`.
+        For the client's `event_hooks`. A request over a public address raises `EgressRefused`; one whose
+        connection is gone before its address is known raises `Busy`, a `RuntimeUnavailable`.
     """
     return {} if allowed else {"request": [_watch]}
 
@@ -71,7 +73,11 @@ async def _watch(request: Any) -> None:
             return
         stream = info["return_value"]
         address = stream.get_extra_info("server_addr")
-        if address is None or not _is_inside(str(address[0])):
+        if address is None:
+            # The system knows no peer of a connection that was reset at once. No byte has been sent.
+            await stream.aclose()
+            raise Busy(f"{host} closed the connection at once")
+        if not _is_inside(str(address[0])):
             await stream.aclose()
             raise _refused(host)
 

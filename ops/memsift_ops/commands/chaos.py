@@ -36,7 +36,7 @@ from memsift_ops.console import stderr, stdout
     help="Where the numbers go.",
 )
 @click.option("--keep", is_flag=True, help="Keep logs and records, and say where.")
-@click.option("--worker-loglevel", default="INFO", show_default=True, help="What the workers log.")
+@click.option("--worker-loglevel", default="DEBUG", show_default=True, help="What the workers log.")
 @click.option("--inject", "fault", default="", type=click.Choice(("", *FAULTS)), hidden=True)
 def command(
     *,

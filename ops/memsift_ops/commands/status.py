@@ -46,7 +46,8 @@ def _lines(found: status.Status) -> list[str]:
     probe = "" if breaker.next_probe_s is None else f", next probe in {breaker.next_probe_s:.1f} s"
     oldest = "" if queue.oldest_s is None else f", the oldest waits for {queue.oldest_s:.3f} s"
     lines = [
-        f"breaker  {breaker.state}{since}, {breaker.failures} failures in a row{why}{probe}",
+        f"breaker  {breaker.state}{since}, {breaker.failures} failures in a row{why}{probe}"
+        f"; opened {breaker.opened} times",
         f"queue    {queue.name}: {queue.depth} jobs{oldest}",
         f"workers  {len(found.workers)}",
     ]

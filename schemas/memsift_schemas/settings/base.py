@@ -24,6 +24,7 @@ class Settings(BaseSettings):
 
     redis_url: str = Field(
         "redis://127.0.0.1:6379/0",
+        repr=False,
         description="The Redis or Valkey server (7.0 or newer): `redis://`, `unix://`, "
         "`sentinel://host1,host2/name-of-the-master/0` or `redis+cluster://`; with TLS `rediss://`, "
         "`sentinels://`, `rediss+cluster://`.",
@@ -55,10 +56,7 @@ class Settings(BaseSettings):
     @field_validator("redis_url")
     @classmethod
     def _redis_scheme(cls, value: str) -> str:
-        if redis_urls.scheme(value) not in redis_urls.SCHEMES:
-            raise ValueError(f"must be a URL with {', '.join(redis_urls.SCHEMES)} before ://")
-        if redis_urls.scheme(value) in redis_urls.SENTINEL_SCHEMES:
-            redis_urls.parse_sentinel(value)
+        redis_urls.check(value)
         return value
 
     @field_validator("queue")

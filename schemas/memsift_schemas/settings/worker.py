@@ -39,7 +39,7 @@ class WorkerSettings(Settings):
     chat_template: Literal["chatml", "qwen3-no-think", "llama3", "gemma", "plain"] = Field(
         "chatml", description="The model's chat template; all strategies but `likelihood` use it."
     )
-    # Measured with the default model, see docs/evaluation.md: in English it lifts MRR; in Chinese, which it
+    # Measured with the default model, see docs/results.md: in English it lifts MRR; in Chinese, which it
     # has hardly read, it may only settle what the prefilter leaves close.
     fusion_weight_en: float = Field(
         1.0, ge=0, description="`likelihood`, English: weight of the model beside the prefilter's 1."
@@ -47,10 +47,13 @@ class WorkerSettings(Settings):
     fusion_weight_zh: float = Field(
         0.2, ge=0, description="`likelihood`, Chinese: weight of the model beside the prefilter's 1."
     )
-    sglang_url: str = Field("http://127.0.0.1:30000", description="An SGLang server or sglang-router.")
+    sglang_url: str = Field(
+        "http://127.0.0.1:30000", repr=False, description="An SGLang server or sglang-router."
+    )
     sglang_api_key: str | None = Field(None, repr=False, description="Its API key, if it wants one.")
     clef_url: str = Field(
         "http://127.0.0.1:8080",
+        repr=False,
         description="`clef`: a server with `/rerank`, or the endpoint's own URL; the dialect is found out.",
     )
     clef_model: str | None = Field(None, description="`clef`: the model's name, where the server wants one.")
@@ -92,7 +95,7 @@ class WorkerSettings(Settings):
     embedded_threads: int = Field(0, ge=0, description="Threads of the embedded runtime; 0 lets it choose.")
     scripted_ms: float = Field(15.0, ge=0, description="What a batch takes in the scripted runtime.")
     nox_url: str = Field(
-        "https://api.openai.com/v1", description="`nox`: base URL of an OpenAI-compatible API."
+        "https://api.openai.com/v1", repr=False, description="`nox`: base URL of an OpenAI-compatible API."
     )
     nox_api_key: str | None = Field(None, repr=False, description="`nox`: its API key, if it wants one.")
     nox_model: str = Field("", description="`nox`: the chat model's name there; must be set.")
@@ -105,7 +108,9 @@ class WorkerSettings(Settings):
         None, ge=0, description="`nox`: price of a million cached prompt tokens; unset for no discount."
     )
     decision_url: str = Field(
-        "http://127.0.0.1:30000", description="`decision`: a System One server; the path is added."
+        "http://127.0.0.1:30000",
+        repr=False,
+        description="`decision`: a System One server; the path is added.",
     )
     decision_api_key: str | None = Field(
         None, repr=False, description="`decision`: its API key, if it wants one."
@@ -190,6 +195,8 @@ class WorkerSettings(Settings):
             raise ValueError(
                 "Celery's control and events cannot use a Redis Cluster: name a single server or Sentinels"
             )
+        if value is not None:
+            redis_urls.check(value)
         return value
 
     @field_validator("ranker", "also_serve")

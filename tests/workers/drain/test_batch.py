@@ -111,6 +111,18 @@ async def test_a_runtime_fault_becomes_a_refusal_with_its_cause(run, make):
     assert tally == {"runtime_garbage": 1}
 
 
+async def test_a_runtime_that_answers_nothing_is_told_of_once_and_that_it_is_back(run, make, clock, caplog):
+    runtime = FakeRuntime(fault=RuntimeGarbage("odd"))
+    ranker = LocalRanker(runtime, Likelihood(weight_en=1.0, weight_zh=1.0))
+    for _ in range(3):
+        await run([make(deadline=NOW.timestamp() + 100)[1] for _ in range(5)], ranker=ranker)
+        clock.advance(1)
+    runtime.fault = None
+    await run([make(deadline=NOW.timestamp() + 100)[1]], ranker=ranker)
+    assert caplog.text.count("no job is answered by the model any more (runtime_garbage)") == 1
+    assert caplog.text.count("jobs are answered by the model again, after 3 s") == 1
+
+
 class Raising:
     name, model = "local", "none"
 

@@ -4,14 +4,21 @@ import asyncio
 import threading
 
 import pytest
+import sentry_sdk
 from celery.platforms import EX_FAILURE
 from celery.worker import state
 
 from memsift_schemas import WorkerSettings
+from memsift_workers import health
 from memsift_workers.drain.bootstep import _end_worker
 from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.service import DrainService
-from memsift_workers.runtimes.base import RuntimeMisconfigured, RuntimeUnavailable
+from memsift_workers.runtimes.base import (
+    RuntimeGarbage,
+    RuntimeMisconfigured,
+    RuntimeTimeout,
+    RuntimeUnavailable,
+)
 
 
 class Sink:
@@ -65,8 +72,9 @@ def present(redis, queue):
     return redis.exists(f"{queue}:worker:w@test")
 
 
-async def test_a_runtime_that_is_away_is_waited_for(service, redis, queue):
-    ranker = Moody(RuntimeUnavailable("away"), RuntimeUnavailable("away"))
+@pytest.mark.parametrize("fault", [RuntimeUnavailable, RuntimeGarbage, RuntimeTimeout])
+async def test_a_runtime_that_is_not_right_yet_is_waited_for(service, redis, queue, fault):
+    ranker = Moody(fault("not yet"), fault("not yet"))
     one, ended = service(ranker)
     assert one.started.wait(5)
     async with asyncio.timeout(10):
@@ -77,6 +85,19 @@ async def test_a_runtime_that_is_away_is_waited_for(service, redis, queue):
     one.stop()
     assert ranker.closed == 1
     assert not await present(redis, queue)
+
+
+async def test_a_wait_for_the_runtime_is_told_of_and_then_the_heart_beats(
+    service, queue, monkeypatch, eventually
+):
+    beats, messages = [], []
+    monkeypatch.setattr(health, "LEAST_S", 0.0)
+    monkeypatch.setattr(sentry_sdk, "capture_message", lambda text, level: messages.append(level))
+    monkeypatch.setattr(sentry_sdk.metrics, "count", lambda *told, attributes: beats.append(attributes))
+    service(Moody(*[RuntimeUnavailable("away")] * 3))
+    await eventually(lambda: beats)
+    assert messages == ["error", "info"]
+    assert beats == [{"queue": queue, "ranker": "local"}]
 
 
 def test_a_runtime_that_comes_back_wrong_ends_the_worker(service):

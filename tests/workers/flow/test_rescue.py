@@ -52,6 +52,25 @@ async def test_what_has_no_time_left_or_is_no_job_is_not_given_back(rescue, redi
     assert await alive.look() == 1
 
 
+async def test_a_queue_that_was_empty_goes_away_after_the_deadline_of_what_is_given_back(
+    rescue, redis, queue
+):
+    dead, alive = rescue(), rescue()
+    await redis.lpush(queue, raw(queue, seconds=30))
+    await dead.pop(1, wait_s=0)
+    assert await alive.look() == 1
+    assert 60_000 < await redis.pttl(queue) <= 90_000
+
+
+async def test_a_longer_life_of_the_queue_is_kept(rescue, redis, queue):
+    dead, alive = rescue(), rescue()
+    await redis.lpush(queue, raw(queue), raw(queue))
+    await redis.pexpire(queue, 500_000)
+    await dead.pop(1, wait_s=0)
+    assert await alive.look() == 1
+    assert await redis.pttl(queue) > 400_000
+
+
 async def test_an_answered_batch_is_forgotten(rescue, redis, queue):
     dead, alive = rescue(), rescue()
     await redis.lpush(queue, raw(queue))
@@ -81,5 +100,6 @@ async def test_a_pop_waits_and_fills_up(rescue, redis, queue):
     await redis.lpush(queue, "a")
     await asyncio.sleep(0.05)
     await redis.lpush(queue, "b")
+    assert 0 < await redis.pttl(f"{queue}:rescue:{one._me}:staging") <= 120_000
     assert (await popping)[0] == [b"a", b"b"]
     assert await one.pop(4, wait_s=0) == ([], "")

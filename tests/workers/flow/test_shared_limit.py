@@ -48,6 +48,11 @@ async def test_places_of_a_dead_worker_come_free(shared, monkeypatch):
     assert lease.member
 
 
+async def test_a_place_is_held_no_longer_than_its_batch_may_take(shared, redis, queue):
+    await shared(8).enter(8, until=soon(60), hold_s=0.5)
+    assert 0 < await redis.pttl(runtime_key(queue, "http://r")) <= 1_500
+
+
 async def test_nobody_waits_past_the_deadline(shared):
     await shared(8).enter(8, until=soon(5))
     lease = await asyncio.wait_for(shared(8).enter(1, until=soon(0.05)), 2)
@@ -59,10 +64,13 @@ async def test_more_jobs_than_the_limit_get_in_alone(shared):
     assert lease.member
 
 
-async def test_without_redis_the_local_limit_is_left(shared):
+async def test_without_redis_the_local_limit_is_left_which_is_told_once(shared, caplog):
     link = connect("redis://127.0.0.1:1/0", client_name="test", connections=2)
-    lease = await asyncio.wait_for(shared(4, link).enter(4, until=soon()), 4)
-    assert not lease.member
+    alone = shared(4, link)
+    for _ in range(3):
+        lease = await asyncio.wait_for(alone.enter(4, until=soon()), 4)
+        assert not lease.member
+    assert caplog.text.count("each worker limits itself alone") == 1
     await link.aclose()
 
 

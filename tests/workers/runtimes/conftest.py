@@ -1,10 +1,9 @@
-"""A fake and a real SGLang server, and runtimes that are connected to the fake one."""
+"""A fake SGLang server, and runtimes that are connected to it."""
 
 import pytest
 
 from memsift_workers.runtimes import sglang_tokens
 from memsift_workers.runtimes.sglang import SGLangRuntime
-from tests.sglang_cpu.fixtures import sglang_server  # noqa: F401 - a fixture
 from tests.workers.runtimes.fake_sglang import FakeSGLang
 
 

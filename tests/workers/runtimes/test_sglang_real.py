@@ -158,11 +158,30 @@ async def test_json_follows_the_schema(runtime, user):
     assert again.text == first.text
 
 
+# A prompt that would decode for minutes.
+ENDLESS = Json({"type": "array", "items": {"type": "string"}, "minItems": 1000}, max_tokens=6000)
+
+
+async def test_what_is_aborted_ends_in_the_server(runtime, sglang_server, user):
+    """Given requests that it works on, when their callers go away, then it works on none of them any more."""
+    calls = [Call(memory, " A list:", ENDLESS, user) for memory in MEMORIES]
+    asked = [asyncio.create_task(runtime.run([call], timeout=SECONDS)) for call in calls]
+    async with asyncio.timeout(SECONDS / 2):
+        while await running_requests(sglang_server) < len(calls):
+            await asyncio.sleep(0.05)
+    for one in asked:
+        one.cancel()
+    await asyncio.wait(asked)
+    async with asyncio.timeout(SECONDS / 2):
+        while await running_requests(sglang_server):
+            await asyncio.sleep(0.05)
+    # And not because they were done
+    assert all(one.cancelled() for one in asked)
+
+
 async def test_the_work_of_a_timeout_is_dropped(runtime, sglang_server, user):
-    # Given a prompt that would decode for minutes
-    endless = Json({"type": "array", "items": {"type": "string"}, "minItems": 1000}, max_tokens=6000)
     with pytest.raises(RuntimeTimeout):
-        await runtime.run([Call(MEMORIES[0], " A list:", endless, user)], timeout=0.5)
+        await runtime.run([Call(MEMORIES[0], " A list:", ENDLESS, user)], timeout=0.5)
     # Then the server is free for others
     await runtime.run(likelihoods(QUESTIONS[0], user), timeout=SECONDS)
     # And the time limit of a batch that is already late leaves it usable as well

@@ -29,11 +29,12 @@ from memsift_workers.drain.sieve import Answered, Asked, Sieve, refuse
 from memsift_workers.drain.waiting import is_late, is_unwanted, patience_s, queued_ms, waited
 from memsift_workers.faults import describe
 from memsift_workers.flow.cancellation import Cancellations
-from memsift_workers.flow.load import Load
+from memsift_workers.flow.load import Load, batches_at_capacity
 from memsift_workers.flow.quarantine import Quarantine
 from memsift_workers.flow.rescue import forget
 from memsift_workers.flow.service_times import ServiceTimes
 from memsift_workers.flow.shared_limit import Lease, SharedLimit
+from memsift_workers.health import Health
 from memsift_workers.rankers.base import Outcome, Ranker, RankFault
 from memsift_workers.rankers.relevance import Relevance
 
@@ -46,7 +47,8 @@ class BatchHandler:
     Attributes:
         times: how long the rankers take.
         quarantine: jobs that runtimes died of.
-        load: how much gets done.
+        load: how much gets done at capacity.
+        health: whether jobs are answered by the model.
     """
 
     def __init__(
@@ -71,7 +73,8 @@ class BatchHandler:
         self.quarantine = Quarantine(redis, settings.queue, clock)
         self.times = ServiceTimes(clock)
         self._sieve = Sieve(clock, self.times, self.quarantine)
-        self.load = Load(clock)
+        self.load = Load(clock, batches=batches_at_capacity(settings))
+        self.health = Health(clock)
         self._asker = Asker(
             clock=clock,
             rank_timeout_s=settings.rank_timeout_ms / 1e3,
@@ -139,20 +142,22 @@ class BatchHandler:
         if self._shared is None or not group or "local" not in name.split(">"):
             return None
         latest = max(delivery.job.deadline for delivery in group if delivery.job)
-        patience = self._clock.time() + self._settings.rank_timeout_ms / 1e3
-        return await self._shared.enter(len(group), until=min(latest, patience))
+        hold_s = self._settings.rank_timeout_ms / 1e3
+        return await self._shared.enter(len(group), until=latest, hold_s=hold_s)
 
     async def _ask(self, ranker: Ranker, group: list[Asked], popped: Popped) -> list[Answered]:
         for delivery, _ in group:
             self._reporter.started(delivery)
         started = self._clock.monotonic()
-        self.load.began()
+        # Where most of what was popped was dropped, the rest is no full batch.
+        self.load.began(full=popped.crowded and 2 * len(group) > len(popped.items))
         try:
             jobs = [job for _, job in group]
             with tracing.ranking(jobs, queue=self._settings.queue, now=popped.at):
                 outcomes = await self._asker.ask(ranker, jobs)
         finally:
             self.load.ended(len(group))
+        self.health.note(outcomes)
         await self._blame(group, outcomes)
         rank_ms = (self._clock.monotonic() - started) * 1e3
         return [

@@ -26,8 +26,9 @@ from memsift_workers.faults import describe
 from memsift_workers.flow.limiter import Limiter
 from memsift_workers.flow.limits import follow_latency, local_limit, shared_limit
 from memsift_workers.flow.rescue import Rescue
+from memsift_workers.health import Health, Heartbeat
 from memsift_workers.rankers.base import Ranker
-from memsift_workers.runtimes.base import RuntimeUnavailable
+from memsift_workers.runtimes.base import RuntimeFault, RuntimeMisconfigured
 
 log = logging.getLogger("memsift.worker")
 
@@ -131,7 +132,7 @@ class DrainService:
             rescue=rescue,
         )
         try:
-            await self._start_rankers()
+            await self._start_rankers(handler.health)
             await self._first_contact(redis)
             self._drain = drain
             if self._stop_requested.is_set():
@@ -165,8 +166,8 @@ class DrainService:
         ring = KeyRing.of(self._settings.seal_keys)
         return Rescue(redis, self._settings.queue, self._clock, ring=ring)
 
-    async def _start_rankers(self) -> None:
-        """Load and warm every ranker; a runtime that is not there yet is waited for.
+    async def _start_rankers(self, health: Health) -> None:
+        """Load and warm every ranker; a runtime that is not there yet, or answers nonsense, is waited for.
 
         Raises:
             RuntimeMisconfigured: it can never work.
@@ -177,10 +178,15 @@ class DrainService:
             try:
                 await waiting[0].start()
                 waiting.pop(0)
-            except RuntimeUnavailable as fault:
+            except RuntimeMisconfigured:
+                raise
+            except RuntimeFault as fault:
                 self.started.set()
-                log.warning("no jobs are taken, the runtime is away: %s", fault)
+                log.warning("no jobs are taken, the runtime cannot be used yet: %s", fault)
+                health.away()
                 await asyncio.sleep(pause.next())
+        if not waiting:
+            health.well()
 
     async def _first_contact(self, redis: Redis) -> None:
         """No job is judged by a clock that was never set by the server's."""
@@ -206,6 +212,7 @@ class DrainService:
         return f"{self._settings.queue}:worker:{self._hostname}"
 
     async def _be_present(self, redis: Redis, handler: BatchHandler, limiter: Limiter) -> None:
+        heartbeat = Heartbeat(self._clock, {"queue": self._settings.queue, "ranker": self._settings.ranker})
         while True:
             card, now = orjson.dumps(self._card(handler, limiter)), self._clock.time()
             index = workers_key(self._settings.queue)
@@ -214,6 +221,7 @@ class DrainService:
                 # Frontends find the card by this index.
                 await redis.zadd(index, {self._hostname: now})
                 await redis.zremrangebyscore(index, "-inf", now - FORGOTTEN_AFTER_S)
+                heartbeat.beat()
             await handler.quarantine.refresh()
             await asyncio.sleep(PRESENCE_EVERY_S)
 
@@ -225,7 +233,7 @@ class DrainService:
             "strategy": self._settings.strategy,
             "ranker": self._settings.ranker,
             "pid": os.getpid(),
-            # None until enough was measured.
+            # None until there was more work than it could take: what small batches get done says nothing.
             "jobs_per_s": handler.load.jobs_per_s,
             "batch_ms": handler.times.median_ms(self._settings.ranker),
             "in_flight": limiter.in_flight,

@@ -26,6 +26,8 @@ LOOK_EVERY_S = 0.5
 LEASE_MS = 2_000
 # A record outlives every deadline of a chat; it goes by itself where no worker is left to take it.
 RECORD_TTL_MS = 120_000
+# A queue that nobody drains goes away this long after its last job's deadline, as a producer's push has it.
+QUEUE_OUTLIVES_MS = 60_000
 
 # KEYS: queue, staging list, this worker's set of records, new record, set of workers.
 # ARGV: most items, time to live, worker.
@@ -56,6 +58,13 @@ redis.call('UNLINK', KEYS[2], KEYS[3])
 redis.call('SREM', KEYS[4], ARGV[1])
 return items
 """
+# KEYS: the mark that this job was given back, queue. ARGV: the item, its time left, the queue's time to live.
+_GIVE_BACK = """
+if not redis.call('SET', KEYS[1], 1, 'NX', 'PX', ARGV[2]) then return 0 end
+redis.call('RPUSH', KEYS[2], ARGV[1])
+if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
+return 1
+"""
 
 
 def forget(record: str) -> Callable[[Any], None]:
@@ -81,6 +90,7 @@ class Rescue:
         self._numbers = itertools.count()
         self._pop = redis.register_script(_POP)
         self._claim = redis.register_script(_CLAIM)
+        self._return = redis.register_script(_GIVE_BACK)
 
     async def pop(self, most: int, *, wait_s: float) -> tuple[list[bytes], str]:
         """Up to `most` items and the name of their record; waits as the plain pop does.
@@ -100,6 +110,7 @@ class Rescue:
         moved = await self._redis.blmove(self._queue, staging, BLOCK_S, "RIGHT", "LEFT")  # type: ignore[arg-type]
         if moved is None:
             return [], ""
+        await self._redis.pexpire(staging, RECORD_TTL_MS)
         await asyncio.sleep(wait_s)
         return await self._take(most)
 
@@ -145,10 +156,8 @@ class Rescue:
         if delivery.job is None or delivery.refused is not None:
             return False
         left_ms = max(int((delivery.job.deadline - now) * 1e3), 1)
-        if not await self._redis.set(f"{self._queue}:rescued:{delivery.job.id}", 1, nx=True, px=left_ms):
-            return False
-        await self._redis.rpush(self._queue, item)
-        return True
+        keys = [f"{self._queue}:rescued:{delivery.job.id}", self._queue]
+        return bool(await self._return(keys=keys, args=[item, left_ms, left_ms + QUEUE_OUTLIVES_MS]))
 
     @property
     def _workers(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
+import math
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +14,9 @@ from typing import Any
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import Clock
-from memsift_schemas.redis_link import REDIS_FAULTS
+from memsift_schemas.redis_link import REDIS_FAULTS, tell
+
+log = logging.getLogger("memsift.worker")
 
 # Between two looks at a runtime that is full; a batch takes tens of milliseconds at least.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.002, 0.02
@@ -36,7 +40,7 @@ return 1
 
 def runtime_key(queue: str, url: str) -> str:
     """The semaphore of one runtime; the URL is hashed because it may hold a password."""
-    return f"{queue}:limit:{hashlib.blake2b(url.encode(), digest_size=8).hexdigest()}"
+    return f"{queue}:runtime:{hashlib.blake2b(url.encode(), digest_size=8).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,9 @@ class SharedLimit:
         self._limit = limit
         self._clock = clock
         self._enter = redis.register_script(_ENTER)
+        self._alone = False
 
-    async def enter(self, jobs: int, *, until: float) -> Lease:
+    async def enter(self, jobs: int, *, until: float, hold_s: float = math.inf) -> Lease:
         """Wait for places for all of these jobs, one round trip when there are some.
 
         While Redis is away each worker has its own limit alone. When there was no place by `until`, the
@@ -82,15 +87,20 @@ class SharedLimit:
         Args:
             jobs: how many will be in the runtime.
             until: the last of their deadlines, unix seconds.
+            hold_s: they will not be in the runtime for longer than this.
         """
         member = f"{secrets.token_hex(8)}:{jobs}"
         pause = FIRST_PAUSE_S
         while (left := until - self._clock.time()) > 0:
-            lease_ms = int((left + LEASE_MARGIN_S) * 1e3)
+            lease_ms = int((min(left, hold_s) + LEASE_MARGIN_S) * 1e3)
             try:
                 entered = await self._enter(keys=[self._key], args=[member, jobs, self._limit(), lease_ms])
-            except REDIS_FAULTS:
+            except REDIS_FAULTS as fault:
+                if not self._alone:
+                    log.warning("each worker limits itself alone: Redis does not share it (%s)", tell(fault))
+                self._alone = True
                 return Lease(self._key)
+            self._alone = False
             if entered:
                 return Lease(self._key, member)
             await asyncio.sleep(min(pause, left))

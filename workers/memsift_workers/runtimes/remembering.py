@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memsift_schemas.clock import Clock
-from memsift_workers.runtimes.base import Answer, Call, Runtime
+from memsift_workers.runtimes.base import Answer, Call, Likelihood, Runtime
 
 # A question about 20 memories is 20 answers of 0.3 kB: 1,000 questions, 6 MB.
 MAX_ANSWERS = 20_000
@@ -72,11 +72,12 @@ class Remembering:
         await self._inner.close()
 
     def _key(self, call: Call) -> bytes:
-        digest = hashlib.blake2b(key=self._secret, digest_size=16)
-        for part in (call.namespace, call.prefix, call.suffix, repr(call.wish)):
-            encoded = part.encode()
-            digest.update(len(encoded).to_bytes(8, "big") + encoded)
-        return digest.digest()
+        # With their lengths before them, no two different calls give one text.
+        lengths = f"{len(call.namespace)} {len(call.prefix)} {len(call.suffix)} "
+        # A dataclass's repr takes as long as all the rest, and most wishes are this one.
+        wish = "" if type(call.wish) is Likelihood else repr(call.wish)
+        text = lengths + call.namespace + call.prefix + call.suffix + wish
+        return hashlib.blake2b(text.encode(), key=self._secret, digest_size=16).digest()
 
     def _recall(self, key: bytes) -> Answer | None:
         found = self._answers.get(key)

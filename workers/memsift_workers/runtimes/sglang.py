@@ -121,11 +121,15 @@ class SGLangRuntime:
     async def _served_model(self) -> str:
         """Wait for a healthy server that has a model; a router has none until a worker has registered."""
         names: list[str] = []
+        told = False
         while not names:
             try:
                 await self._http.check_health()
                 names = await self._model_names()
-            except RuntimeUnavailable:
+            except RuntimeUnavailable as fault:
+                if not told:
+                    log.warning("no jobs are taken before the model's server answers: %s", fault)
+                told = True
                 await asyncio.sleep(HEALTH_INTERVAL)
         if self.model in names:
             return self.model
