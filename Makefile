@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: install demo up test test-fast test-sglang lint docs clean
+.PHONY: install demo up test test-fast test-sglang chaos chaos-quick lint docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -11,6 +11,8 @@ help:
 	@echo "make test         all tests but those that need SGLang"
 	@echo "make test-fast    only those that need neither model nor worker processes"
 	@echo "make test-sglang  the tests against a real SGLang on the CPU (installs 1.6 GB)"
+	@echo "make chaos        break everything on purpose and count what callers got (half an hour)"
+	@echo "make chaos-quick  the same in a minute, as CI runs it"
 	@echo "make up           run Valkey, a worker and Flower on this machine"
 	@echo "make lint         ruff and mypy"
 	@echo "make docs         write the generated pages anew"
@@ -37,6 +39,12 @@ test-fast: install
 test-sglang: install
 	$(BIN)/python -m tests.sglang_cpu.server --prepare
 	MEMSIFT_TEST_SGLANG=1 $(BIN)/python -m pytest -m sglang
+
+chaos: install
+	$(BIN)/memsift chaos --out build/chaos.json
+
+chaos-quick: install
+	$(BIN)/memsift chaos --quick --out build/chaos.json
 
 lint: install
 	$(BIN)/ruff format --check

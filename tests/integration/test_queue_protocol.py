@@ -23,11 +23,13 @@ from redis import Redis
 
 from memsift_producer import Reranker
 from memsift_schemas import Cause, Ranked, Refusal, RerankResult, Source, message, wire
+from memsift_schemas.keys import cancel_key
 from tests.integration.manual_loop import LoopClock, ManualLoop
 from tests.samples import memory
 
 NUMBERS = itertools.count()
 PICK = st.integers(0, 99)
+SEEN_S = 0.15
 BAD = (
     *("refusal", "another call's", "missing", "twice", "nobody's", "lost"),
     *(b"no json", b"{}", b"[]", b'{"v": 99}', b'{"v": 1, "result": {}}'),
@@ -39,6 +41,7 @@ class Asked:
 
     def __init__(self, ids, deadline, task):
         self.ids, self.deadline, self.task = ids, deadline, task
+        self.job_id = ""
         self.first = None  # the first reply that a worker sent: ids, or None for one that ranks nothing
 
 
@@ -67,7 +70,7 @@ class QueueProtocol(RuleBasedStateMachine):
             self.loop.advance(100)
             self.nothing_waits_past_its_deadline()
             self.every_ended_call_has_its_own_candidates()
-            self.ends.update(str(one.task.result().cause or "model") for one in self.asked)
+            self.ends.update(_end_of(one.task) for one in self.asked)
         finally:
             self.loop.finish(self.reranker.close())
             self.loop.finish(
@@ -96,6 +99,17 @@ class QueueProtocol(RuleBasedStateMachine):
             self.ask(count, seconds)
         for _ in range(popped):
             self.pop()
+
+    @rule(at=PICK)
+    def leave(self, at):
+        """A caller goes away. It is let go at once, and a worker can see that nobody waits for its job."""
+        # A mark lives as long as its job, in real time: long enough to be seen here.
+        waiting = [one for one in self.asked if not one.task.done() and one.deadline - self.loop.now > SEEN_S]
+        if waiting:
+            one = waiting[at % len(waiting)]
+            one.task.cancel()
+            assert self.loop.until(one.task.cancelled)
+            assert self.loop.until(lambda: self.redis.exists(cancel_key(self.queue, one.job_id)))
 
     # What workers do. A rule for which there is nothing does nothing: what is drawn must not depend on how
     # far real sockets have got.
@@ -167,9 +181,14 @@ class QueueProtocol(RuleBasedStateMachine):
         assert self.loop.until(lambda: all(one.task.done() for one in due))
 
     @invariant()
+    def only_the_jobs_of_those_who_left_are_marked(self):
+        marked = {one.job_id for one in self.asked if self.redis.exists(cancel_key(self.queue, one.job_id))}
+        assert marked <= {one.job_id for one in self.asked if one.task.cancelled()}
+
+    @invariant()
     def every_ended_call_has_its_own_candidates(self):
         for one in self.asked:
-            if one.task.done():
+            if one.task.done() and not one.task.cancelled():
                 found = one.task.result().result
                 got = [place.id for place in found.ranking] + list(found.pruned)
                 assert sorted(got) == sorted(one.ids)
@@ -185,8 +204,11 @@ class QueueProtocol(RuleBasedStateMachine):
             self.reranker.rerank(query=f"Where is {name}?", memories=memories, deadline=seconds)
         )
         before = self.redis.llen(self.queue)
-        self.asked.append(Asked({one.id for one in memories}, self.loop.now + seconds, task))
+        one = Asked({one.id for one in memories}, self.loop.now + seconds, task)
+        self.asked.append(one)
         assert self.loop.until(lambda: task.done() or self.redis.llen(self.queue) > before)
+        if not task.done():
+            one.job_id = message.read(self.redis.lindex(self.queue, 0)).id
 
     def take(self, at, *, keep):
         """One of the jobs in the worker's hands, or none."""
@@ -216,6 +238,10 @@ class QueueProtocol(RuleBasedStateMachine):
         self.loop.turn()
 
 
+def _end_of(task):
+    return "left" if task.cancelled() else str(task.result().cause or "model")
+
+
 def _ranking(job_id, ids):
     ranking = tuple(Ranked(id=one, score=-float(at)) for at, one in enumerate(ids))
     return RerankResult(job_id=job_id, ranking=ranking, source=Source.MODEL)
@@ -230,6 +256,14 @@ class AnswersAnother(Reranker):
         mine = await super().rerank(**question)
         self.before, given = mine, self.before or mine
         return given
+
+
+class ForgetsWhoLeft(Reranker):
+    """A fault: a caller that goes away leaves its job behind unmarked."""
+
+    async def rerank(self, **question):
+        asked = asyncio.ensure_future(super().rerank(**question))
+        return await asyncio.shield(asked)
 
 
 class Late(Reranker):
@@ -252,10 +286,10 @@ def play(machine, url, reranker=Reranker, **changes):
 def test_the_queue_protocol(valkey_url):
     ends = play(QueueProtocol, valkey_url)
     # The machine went where it is about.
-    assert {"model", "deadline", "invalid_reply", "runtime_garbage"} <= set(ends)
+    assert {"model", "deadline", "invalid_reply", "runtime_garbage", "left"} <= set(ends)
 
 
-@pytest.mark.parametrize("faulty", [AnswersAnother, Late])
+@pytest.mark.parametrize("faulty", [AnswersAnother, Late, ForgetsWhoLeft])
 def test_a_faulty_reranker_is_found_out(valkey_url, faulty):
     with pytest.raises(AssertionError):
         play(

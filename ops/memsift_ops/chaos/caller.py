@@ -14,17 +14,17 @@ import logging
 import random
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from typing import BinaryIO
 
 import sentry_sdk
 
 from memsift_ops.chaos import question
-from memsift_ops.chaos.plan import Plan
-from memsift_ops.chaos.record import Call
+from memsift_ops.chaos.plan import LEAK_FAULT, Plan
+from memsift_ops.chaos.record import LEFT, Call
 from memsift_ops.chaos.ticker import Ticker
-from memsift_producer import Reranker
+from memsift_producer import Reranker, Reranking
 
 log = logging.getLogger("chaos.caller")
 
@@ -87,38 +87,86 @@ class Caller:
             due += seconds
 
     async def _call(self, number: int) -> None:
-        call, loop = f"{self._plan.name}-{number}", asyncio.get_running_loop()
-        seconds = self._plan.deadline_ms / 1e3
+        plan = self._plan
+        call = f"{plan.name}-{number}"
+        deadline_s = plan.deadline_ms / 1e3
+        leaves = bool(plan.leave_ms) and number % 2 == 1
+        seconds = plan.leave_ms / 1e3 if leaves else deadline_s
         asked = question.ask(
-            call,
-            secret=self._plan.secret,
-            candidates=self._plan.candidates,
-            deadline_at=time.time() + seconds,
+            call, secret=plan.secret, candidates=plan.candidates, deadline_at=time.time() + seconds
         )
-        began, started = loop.time(), time.time()
-        deadline = began + seconds
-        control = asyncio.ensure_future(waited_until(deadline))
-        ranked: tuple[str, ...] = ()
-        source, cause = "", ""
-        try:
-            async with asyncio.timeout(seconds + HUNG_S):
-                found = (await self._reranker.rerank(**asked, deadline=seconds)).result
-            ranked = (*(place.id for place in found.ranking), *found.pruned)
-            source, cause = found.source.value, found.cause.value if found.cause else ""
-        except TimeoutError:
-            cause = "hung"
-        except Exception as error:  # noqa: BLE001  # whatever it raises, the caller has no answer
-            cause = type(error).__name__
-        over = loop.time() - deadline
-        # A control that is not even back yet is at least as late.
-        lag = control.result() if control.done() else max(over, 0.0)
-        control.cancel()
-        ended = started + seconds + over
-        kept = Call(
-            *(call, self._plan.candidates, started, ended, ranked, source, cause), over * 1e3, lag * 1e3
+        timing = Timing()
+        answer = asyncio.ensure_future(
+            timing.measure(self._reranker.rerank(**asked, deadline=deadline_s), seconds, leaves=leaves)
         )
-        fault = "" if number % FAULT_EVERY else self._plan.fault
+        await asyncio.wait((answer,), timeout=deadline_s + HUNG_S)
+        over, lag = timing.result()
+        ranked, source, cause = came_of(answer, leaves=leaves)
+        started, ended = timing.started, timing.started + seconds + over
+        kept = Call(call, plan.candidates, started, ended, ranked, source, cause, over * 1e3, lag * 1e3)
+        fault = "" if number % FAULT_EVERY else plan.fault
         self._record.write(b"".join(one.to_line() for one in spoiled(kept, fault)))
+
+
+class Timing:
+    """When a call returned, and when a task did that only waited for the same deadline on the same loop."""
+
+    def __init__(self) -> None:
+        self.started = time.time()
+        self._deadline = 0.0
+        self._over: float | None = None
+        self._control: asyncio.Future[float] | None = None
+
+    async def measure(self, call: Awaitable[Reranking], seconds: float, *, leaves: bool) -> Reranking:
+        """Await it.
+
+        Args:
+            call: not yet begun: its own deadline is measured from the moment that this is.
+            seconds: to its deadline, or until its caller leaves.
+            leaves: cancel it then.
+        """
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        self.started, self._deadline = time.time(), loop.time() + seconds
+        self._control = asyncio.ensure_future(waited_until(self._deadline))
+        if leaves and task is not None:
+            loop.call_at(self._deadline, task.cancel)
+        try:
+            return await call
+        finally:
+            self._over = loop.time() - self._deadline
+
+    def result(self) -> tuple[float, float]:
+        """Seconds by which the call was late (one that hangs, up to now), and the control."""
+        over, control = self._over, self._control
+        if over is None:
+            over = asyncio.get_running_loop().time() - self._deadline
+        # A control that is not even back yet is at least as late.
+        lag = control.result() if control is not None and control.done() else max(over, 0.0)
+        if control is not None:
+            control.cancel()
+        return over, lag
+
+
+def came_of(answer: asyncio.Future[Reranking], *, leaves: bool) -> tuple[tuple[str, ...], str, str]:
+    """What a call came to: ids, source and cause as in `Call`. One that still runs is ended.
+
+    Args:
+        answer: the call.
+        leaves: it was given up on purpose.
+    """
+    cause = ""
+    if not answer.done():
+        answer.cancel()
+        cause = "hung"
+    elif answer.cancelled():
+        cause = LEFT if leaves else "cancelled"
+    elif error := answer.exception():  # whatever it raises, the caller has no answer
+        cause = type(error).__name__
+    if cause:
+        return (), "", cause
+    found = answer.result().result
+    ranked = (*(place.id for place in found.ranking), *found.pruned)
+    return ranked, found.source.value, found.cause.value if found.cause else ""
 
 
 async def waited_until(deadline: float) -> float:
@@ -171,8 +219,9 @@ async def main(plan: Plan) -> None:
     ticker = Ticker()
     async with Reranker.from_url(plan.redis_url, queue=plan.queue) as reranker:
         await told_to_go(plan)
-        if plan.fault == "leak":
+        if plan.fault == LEAK_FAULT:
             log.warning("injected: %s", plan.secret)
+            sentry_sdk.capture_message(plan.secret)
         aside = [asyncio.create_task(ticker.run())]
         if plan.burn_ms:
             aside.append(asyncio.create_task(burn(plan.burn_ms)))

@@ -55,6 +55,7 @@ class Tally:
         expected: how many calls were to be made.
         answered: how many of them came back with a ranking.
         by_model: how many of those the model made.
+        left: how many were given up by their callers before they were answered.
         invalid: rankings that are not every candidate exactly once.
         foreign: answers that hold a memory of another call.
         fallbacks: by cause.
@@ -66,6 +67,7 @@ class Tally:
     expected: int
     answered: int = 0
     by_model: int = 0
+    left: int = 0
     invalid: int = 0
     foreign: int = 0
     fallbacks: Counter[str] = field(default_factory=Counter)
@@ -76,7 +78,7 @@ class Tally:
     @property
     def unanswered(self) -> int:
         """Calls without an answer: raised, hung, or never heard of again."""
-        return self.expected - self.answered
+        return self.expected - self.answered - self.left
 
 
 def tally(calls: Iterable[Call], expected: int) -> Tally:
@@ -94,6 +96,9 @@ def tally(calls: Iterable[Call], expected: int) -> Tally:
         seen.add(call.id)
         found.over_ms.append(call.over_ms)
         found.own_ms.append(call.over_ms - max(call.lag_ms, 0.0))
+        if call.left:
+            found.left += 1
+            continue
         if not call.answered:
             found.failures[call.cause] += 1
             continue
@@ -116,6 +121,11 @@ def quantile(values: Sequence[float], share: float) -> float | None:
     """The smallest value that this share of all values does not pass; None without values."""
     ordered = sorted(values)
     return ordered[max(math.ceil(share * len(ordered)) - 1, 0)] if ordered else None
+
+
+def share(part: float, whole: float) -> float | None:
+    """A part of a whole; None of nothing."""
+    return part / whole if whole else None
 
 
 def always(found: Tally) -> list[Check]:

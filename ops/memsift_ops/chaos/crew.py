@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -29,13 +29,17 @@ class Crew:
         world: what they call.
         folder: of this scenario; records and logs go there.
         plans: one per process.
+        others_ready: whether what else a scenario started is ready too; nobody calls before.
     """
 
-    def __init__(self, world: World, folder: Path, plans: Sequence[Plan]) -> None:
+    def __init__(
+        self, world: World, folder: Path, plans: Sequence[Plan], others_ready: Callable[[], bool]
+    ) -> None:
         self._world = world
         self._folder = folder
         self._plans = plans
         self._children: dict[str, Child] = {}
+        self._others_ready = others_ready
         self.began = 0.0
 
     @property
@@ -62,9 +66,9 @@ class Crew:
                 sink=self._keep,
             )
         self._world.guests = {name: child.pid for name, child in self._children.items()}
-        if not self._world.wait(self._ready, READY_S):
+        if not self._world.wait(lambda: self._ready() and self._others_ready(), READY_S):
             lines = [line for child in self._children.values() for line in child.last_lines(5)]
-            raise Failure("the callers were not ready in time", log=lines)
+            raise Failure("the callers, or what they need, were not ready in time", log=lines)
         (self._folder / "go").touch()
         self.began = time.time()
         return self

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from typing import Any
 
 import orjson
 
-from memsift_ops.chaos import question
-from memsift_schemas import message, wire
-from memsift_schemas.job import RerankJob
+from memsift_ops.chaos import sent
 
 # Values that are of another type, or out of any range, wherever they land.
 ODD: tuple[Any, ...] = (
@@ -19,6 +16,7 @@ ODD: tuple[Any, ...] = (
     *("../../etc/passwd", "memsift.chaos", "\ud7ff\u202e", "9" * 400, "1970-01-01T00:00:00Z", ["x"] * 500),
 )
 DEPTH = 2_000
+MUTANT_LIVES_S = 1.0
 
 
 def mutants(chance: random.Random, count: int, *, queue: str, secret: str) -> list[bytes]:
@@ -30,26 +28,17 @@ def mutants(chance: random.Random, count: int, *, queue: str, secret: str) -> li
         queue: what the messages say they are on; their reply list is nobody's.
         secret: stands in their texts.
     """
-    return [chance.choice(WAYS)(chance, _message(at, queue, secret)) for at in range(count)]
-
-
-def _message(number: int, queue: str, secret: str) -> bytes:
-    now = time.time()
-    asked = question.ask(f"mutant-{number}", secret=secret, candidates=4, deadline_at=now + 1)
-    job = RerankJob.model_validate(
-        {
-            "id": f"mutant-{number}",
-            "user": "mutant",
-            "query": asked["query"],
-            "now": asked["now"],
-            "candidates": tuple(asked["memories"]),
-            "prior": (4.0, 3.0, 2.0, 1.0),
-            "deadline": now + 1,
-            "sent_at": now,
-            "reply_to": f"{queue}:reply:mutants",
-        }
-    )
-    return message.build(job, wire.encode_job(job), queue)
+    made = [
+        sent.build(
+            f"mutant-{at}",
+            queue=queue,
+            secret=secret,
+            reply_to=f"{queue}:reply:mutants",
+            seconds=MUTANT_LIVES_S,
+        )
+        for at in range(count)
+    ]
+    return [chance.choice(WAYS)(chance, raw) for raw in made]
 
 
 def truncated(chance: random.Random, raw: bytes) -> bytes:
@@ -81,7 +70,7 @@ def odd_header(chance: random.Random, raw: bytes) -> bytes:
     """One field of the envelope is something else, or gone."""
     told = orjson.loads(raw)
     part = chance.choice((told, told["headers"], told["properties"]))
-    _spoil(chance, part)
+    spoil(chance, part)
     return orjson.dumps(told)
 
 
@@ -96,7 +85,7 @@ def odd_job(chance: random.Random, raw: bytes) -> bytes:
         if not deeper:
             break
         part = chance.choice(deeper)
-    _spoil(chance, part)
+    spoil(chance, part)
     told["body"] = orjson.dumps(body).decode()
     return orjson.dumps(told)
 
@@ -110,7 +99,8 @@ def huge(chance: random.Random, raw: bytes) -> bytes:
     return orjson.dumps(told)
 
 
-def _spoil(chance: random.Random, part: Any) -> None:
+def spoil(chance: random.Random, part: Any) -> None:
+    """One of its fields or items becomes something else, or goes."""
     at: Any = chance.choice(list(part)) if isinstance(part, dict) else chance.randrange(len(part))
     if chance.random() < 0.25:  # noqa: PLR2004  # a quarter is gone, the rest is odd
         del part[at]

@@ -7,7 +7,8 @@ import json
 from dataclasses import dataclass
 
 # What a caller may be told to do wrong, so that a check is seen to fail.
-CALLER_FAULTS = ("unanswered", "invalid", "foreign", "late", "leak")
+LEAK_FAULT = "leak"
+CALLER_FAULTS = ("unanswered", "invalid", "foreign", "late", LEAK_FAULT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Plan:
         think_s: mean of the exponential pause between two calls of one of `callers`.
         deadline_ms: of each call.
         candidates: memories per call.
+        leave_ms: every other call goes away after so long, if it has no answer by then; 0 for none.
         burn_ms: how long the loop is blocked every 100 ms, as by a busy frontend.
         fault: one of `CALLER_FAULTS`, or empty.
     """
@@ -46,6 +48,7 @@ class Plan:
     think_s: float = 0.0
     deadline_ms: int = 400
     candidates: int = 6
+    leave_ms: float = 0.0
     burn_ms: float = 0.0
     fault: str = ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from datetime import UTC, datetime, timedelta
@@ -14,23 +15,28 @@ WORDS = re.findall(
     "desert engine forest glacier hammer island jungle ladder meadow needle ocean pepper",
 )
 NOW = datetime(2026, 3, 18, 9, 0, tzinfo=UTC)
+# A prompt with these words ends the fake model's process, as one that trips a bug ends a real one.
+DEADLY = "words that no runtime survives"
 _UNTIL = re.compile(r"until (\d+\.\d{3})")
 
 
-def ask(call: str, *, secret: str, candidates: int, deadline_at: float) -> dict[str, Any]:
+def ask(
+    call: str, *, secret: str, candidates: int, deadline_at: float = math.inf, mark: str = ""
+) -> dict[str, Any]:
     """The arguments of one `rerank()` call.
 
-    The question says by when it must be answered, so that the fake model can tell what it does in vain.
+    The question says until when somebody waits for it, so that the fake model can tell what it does in vain.
 
     Args:
         call: its id; each memory's id is `<call>.<place>`.
         secret: stands in the question and in every memory.
         candidates: how many memories.
-        deadline_at: unix seconds.
+        deadline_at: unix seconds; infinite for a question that names none.
+        mark: stands in the question too.
     """
     chosen = random.Random(call)
     return {
-        "query": f"{secret} {call} until {deadline_at:.3f} what about the {chosen.choice(WORDS)}?",
+        "query": f"{secret} {call} until {deadline_at:.3f} {mark} what about the {chosen.choice(WORDS)}?",
         "memories": [
             {
                 "id": f"{call}.{at}",

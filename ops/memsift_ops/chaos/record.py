@@ -8,6 +8,9 @@ from pathlib import Path
 
 import orjson
 
+# The cause of a call that its caller gave up before it was answered.
+LEFT = "left"
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -20,8 +23,9 @@ class Call:
         ended: unix seconds when it returned, or was given up.
         ranked: ids that came back, ranking and pruned together.
         source: `model` or `prefilter`; empty when nothing came back.
-        cause: why the prefilter answered; for nothing the exception's name or `hung`; empty for `model`.
-        over_ms: return minus deadline, below 0 for a return in time.
+        cause: why the prefilter answered; for nothing the exception's name, `hung` or `left`; empty for
+            `model`.
+        over_ms: return minus deadline, below 0 for a return in time; of a call that left, minus that moment.
         lag_ms: how late a task came back that only waited for the same deadline on the same loop.
     """
 
@@ -39,6 +43,11 @@ class Call:
     def answered(self) -> bool:
         """Whether a ranking came back."""
         return self.source != ""
+
+    @property
+    def left(self) -> bool:
+        """Whether nobody waited for an answer any more."""
+        return not self.answered and self.cause == LEFT
 
     @property
     def by_model(self) -> bool:

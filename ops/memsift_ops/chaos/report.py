@@ -42,6 +42,7 @@ def as_json(results: Sequence[Result], found: Mapping[str, int], *, seed: int, q
         "dead_model_time_share": sum(result.spent.dead_s for result in results) / busy if busy else 0.0,
         "fallbacks": dict(fallbacks.most_common()),
         "answered_by_model": sum(tally.by_model for tally in tallies),
+        "left": sum(tally.left for tally in tallies),
         "broken": broken(results, found),
         "leaks_by_file": dict(found),
         "scenarios": {result.name: _scenario(result) for result in results},
@@ -59,7 +60,7 @@ def as_json(results: Sequence[Result], found: Mapping[str, int], *, seed: int, q
 
 def leak_check(found: Mapping[str, int]) -> Check:
     """The promise about planted secrets."""
-    return Check("planted secrets in logs, Sentry and events", sum(found.values()), 0)
+    return Check("planted secrets in logs, Sentry, events and Flower", sum(found.values()), 0)
 
 
 def broken(results: Sequence[Result], found: Mapping[str, int]) -> list[str]:
@@ -99,6 +100,7 @@ def _scenario(result: Result) -> dict[str, Any]:
         "calls": tally.expected,
         "answered": tally.answered,
         "answered_by_model": tally.by_model,
+        "left": tally.left,
         "fallbacks": dict(tally.fallbacks.most_common()),
         "failures": dict(tally.failures),
         "invalid": tally.invalid,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def play(
     seed: int,
     quick: bool,
     fault: str = "",
-    loglevel: str = "INFO",
+    loglevel: str = "DEBUG",
     on_scenario: Callable[[str], None] = lambda _name: None,
     on_tick: Callable[[], None] = lambda: None,
 ) -> tuple[list[Result], dict[str, int]]:
@@ -50,8 +51,9 @@ def play(
     with world.running():
         for name in names:
             on_scenario(name)
-            # What one scenario left in Redis, such as an open breaker, is no other's.
-            world.redis.flushall()
+            began = time.monotonic()
+            # What one scenario left in Redis is no other's.
+            world.wipe()
             world.healthy()
             for process in world.processes.values():
                 process.own_ends.clear()
@@ -59,5 +61,6 @@ def play(
             inside.mkdir()
             stage = Stage(name, world, seed, secret, quick=quick, fault=fault, folder=inside)
             results.append(SCENARIOS[name](stage))
+            results[-1].detail["seconds"] = round(time.monotonic() - began, 1)
     searched = [path for pattern in SEARCHED for path in sorted(folder.rglob(pattern))]
     return results, secrets.leaks(searched, secret)

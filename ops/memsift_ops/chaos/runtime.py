@@ -3,7 +3,8 @@
     python -m memsift_ops.chaos.runtime PORT FILE '{"prompt_ms": 80, "lanes": 16, "mode": "ok"}'
 
 One token is one character, so every letter is a label and a prompt can be read back. A label's
-log-probability depends on the prompt alone. `POST /control` takes the same JSON as the command line. Modes:
+log-probability depends on the prompt alone; a prompt with `question.DEADLY` in it ends the process.
+`POST /control` takes the same JSON as the command line. Modes:
 `ok`; `wrong` answers `/generate` with one of many kinds of nonsense; `dead` answers 503; `hang` never does.
 FILE gets one JSON line per request: prompts and model time, and what part of it was spent in vain.
 """
@@ -12,9 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sys
 import time
 import zlib
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,17 +27,29 @@ import orjson
 
 from memsift_ops.chaos import http
 from memsift_ops.chaos.lanes import Lanes, Spent
-from memsift_ops.chaos.question import deadline_of
+from memsift_ops.chaos.question import DEADLY, deadline_of
 
 MODEL = "chaos"
 NONSENSE = (b"no json", b"[]", b"{}", b"null", b"[null]", b"<html>", b'[{"meta_info": {}}]', b"NaN")
 
 
-class Server:
-    """What answers; `told` is the JSON of the control endpoint."""
+def die() -> None:
+    """As a crash does: at once, without a word to anybody."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
-    def __init__(self, kept: Path, told: dict[str, Any]) -> None:
+
+class Server:
+    """What answers.
+
+    Args:
+        kept: the record.
+        told: the JSON of the control endpoint.
+        die: what a deadly prompt does.
+    """
+
+    def __init__(self, kept: Path, told: dict[str, Any], die: Callable[[], None] = die) -> None:
         self._kept = kept
+        self._die = die
         self._told: dict[str, Any] = {"prompt_ms": 0.0, "lanes": 16, "mode": "ok", "ahead_s": 0.0}
         self._lanes = Lanes(1, 0)
         self._tell(told)
@@ -74,6 +90,8 @@ class Server:
         if self._told["mode"] == "hang":
             await asyncio.Event().wait()
         prompts = ["".join(map(chr, ids)) for ids in body["input_ids"]]
+        if any(DEADLY in prompt for prompt in prompts):
+            self._die()
         deadlines = {f"{body['rid']}_{at}": deadline_of(prompt) for at, prompt in enumerate(prompts)}
         spent = Spent()
         try:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,11 +69,12 @@ class Stage:
         """The scenario's own dice."""
         return random.Random(f"{self.seed} {self.name}")
 
-    def crew(self, processes: int, **plan: Any) -> Crew:
+    def crew(self, processes: int, *, others_ready: Callable[[], bool] = lambda: True, **plan: Any) -> Crew:
         """Callers by this plan, so many processes of it; `calls` and `callers` are each process's.
 
         Args:
             processes: how many.
+            others_ready: see `Crew`.
             **plan: fields of `Plan`; a list has one value per process.
         """
         plans = []
@@ -90,7 +91,7 @@ class Stage:
                 "fault": self.fault if self.fault in CALLER_FAULTS else "",
             }
             plans.append(Plan(name=name, **{**common, **fields}))
-        return Crew(self.world, self.folder, plans)
+        return Crew(self.world, self.folder, plans, others_ready)
 
     def runtime(self, **told: Any) -> None:
         """Tell the fake model what to do in this scenario."""

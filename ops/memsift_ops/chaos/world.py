@@ -29,7 +29,7 @@ PYTHON = (sys.executable, "-m")
 # What the runtime does where a scenario says nothing else.
 RUNTIME = {"prompt_ms": 10.0, "lanes": 16, "mode": "ok", "ahead_s": 0.0}
 # As ops/redis.conf advises: full memory refuses a job, it never throws another one away.
-VALKEY_EXTRA = ("--maxmemory", "512mb", "--maxmemory-policy", "noeviction")
+VALKEY_EXTRA = ("--maxmemory", "512mb", "--maxmemory-policy", "noeviction", "--loglevel", "debug")
 
 
 class World:
@@ -41,7 +41,7 @@ class World:
         loglevel: the workers'.
     """
 
-    def __init__(self, folder: Path, *, workers: int, loglevel: str = "INFO") -> None:
+    def __init__(self, folder: Path, *, workers: int, loglevel: str = "DEBUG") -> None:
         self.folder = folder
         self.queue = "memsift.chaos"
         names = ("valkey", "runtime", "sentry", "control", "redis", "worker-redis", "model")
@@ -60,6 +60,11 @@ class World:
     def redis_url(self) -> str:
         """Valkey as callers reach it: through the proxy."""
         return valkey.url(self._ports["redis"])
+
+    @property
+    def direct_url(self) -> str:
+        """Valkey without the proxy."""
+        return valkey.url(self._ports["valkey"])
 
     @property
     def dsn(self) -> str:
@@ -89,6 +94,23 @@ class World:
         finally:
             for process in reversed(self._processes.values()):
                 process.stop()
+
+    @contextlib.contextmanager
+    def also(
+        self, name: str, argv: list[str], environment: Mapping[str, str] | None = None
+    ) -> Iterator[None]:
+        """One more process for the time of a block."""
+        self._start(name, lambda: argv, environment)
+        try:
+            yield
+        finally:
+            self._processes.pop(name).stop()
+
+    def wipe(self) -> None:
+        """Forget all that Redis holds, such as an open breaker, but which workers are there."""
+        kept = f"{self.queue}:worker".encode()
+        if gone := [key for key in self.redis.scan_iter(count=1000) if not key.startswith(kept)]:
+            self.redis.delete(*gone)
 
     def tend(self) -> None:
         """Start again what has ended, and sample the memory of all."""
@@ -201,7 +223,9 @@ class World:
     def _file(self, name: str) -> str:
         return str(self.folder / name)
 
-    def _start(self, name: str, argv: Callable[[], list[str]]) -> None:
+    def _start(
+        self, name: str, argv: Callable[[], list[str]], extra: Mapping[str, str] | None = None
+    ) -> None:
         environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith("MEMSIFT_")},
             "PYTHONUNBUFFERED": "1",
@@ -213,6 +237,7 @@ class World:
             "MEMSIFT_STRATEGY": "listwise",
             "MEMSIFT_CHAT_TEMPLATE": "plain",
             "MEMSIFT_SENTRY_DSN": self.dsn,
+            **(extra or {}),
         }
         self._processes[name] = Supervised(
             name, argv, environment=environment, folder=self.folder, patience_s=10.0

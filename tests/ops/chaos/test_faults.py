@@ -69,6 +69,25 @@ def test_what_is_killed_comes_back(world):
     assert all(not world.processes[name].own_ends for name in victims)
 
 
+def test_what_a_scenario_left_in_redis_is_forgotten_but_not_who_is_there(world):
+    world.redis.set(f"{world.queue}:breaker", "open")
+    world.redis.lpush("anything", "else")
+    world.wipe()
+    assert not world.redis.exists(f"{world.queue}:breaker", "anything")
+    assert list(world.redis.scan_iter(f"{world.queue}:worker:*"))
+
+
+def test_a_process_of_one_scenario_is_started_again_meanwhile_and_ends_with_it(world):
+    import sys
+
+    with world.also("guest", [sys.executable, "-c", "import time; time.sleep(60)"]):
+        guest = world.processes["guest"]
+        guest.kill()
+        assert world.wait(lambda: guest.starts == 2 and guest.running, 10)
+    assert "guest" not in world.processes
+    assert not guest.running
+
+
 def test_a_worker_that_ends_by_itself_breaks_a_promise(world, tmp_path):
     import os
     import signal

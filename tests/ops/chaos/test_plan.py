@@ -35,3 +35,4 @@ def test_a_question_names_its_owner_and_its_deadline():
     assert all("planted" in text for text in (asked["query"], *(m["text"] for m in asked["memories"])))
     assert asked == question.ask("a0-17", secret="planted", candidates=3, deadline_at=1_700_000_000.25)
     assert question.deadline_of("no question of ours") is None
+    assert question.deadline_of(question.ask("a0-1", secret="s", candidates=1)["query"]) is None

@@ -70,6 +70,21 @@ async def test_model_time_in_vain_is_told_apart(served):
     assert vain["dead_s"] == vain["late_start_s"] == vain["busy_s"] > 0
 
 
+async def test_a_deadly_prompt_ends_the_process_before_it_costs_anything(tmp_path):
+    class Died(Exception):
+        pass
+
+    def die():
+        raise Died
+
+    server = runtime.Server(tmp_path / "spent", {}, die)
+    prompt = question.ask("a0-1", secret="s", candidates=2, mark=question.DEADLY)["query"]
+    body = {"rid": "r", "input_ids": [[ord(char) for char in prompt]]}
+    with pytest.raises(Died):
+        await server.answer(http.Asked("POST", "/generate", b"", json.dumps(body).encode()))
+    assert not (tmp_path / "spent").exists()
+
+
 async def test_a_wrong_runtime_is_a_fault_for_the_worker(served):
     client, tell, _ = served
     await tell(mode="wrong")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memsift_ops.chaos.scenarios import blackhole, breaker, kill, overload, poison, soak
+from memsift_ops.chaos.scenarios import blackhole, breaker, crash, kill, leave, overload, poison, soak
 from memsift_ops.chaos.stage import Result, Stage
 
 SCENARIOS: dict[str, Callable[[Stage], Result]] = {
     "soak": soak.play,
     "poison": poison.play,
+    "crash": crash.play,
+    "leave": leave.play,
     "overload": overload.play,
     "breaker": breaker.play,
     "blackhole": blackhole.play,

@@ -47,7 +47,7 @@ class Seen:
 
 def play(stage: Stage) -> Result:
     """A second of health, then only failures, then health again."""
-    outage, after = (5.0, 2.5) if stage.quick else (40.0, 15.0)
+    outage, after = (3.5, 2.0) if stage.quick else (40.0, 15.0)
     stage.runtime(prompt_ms=5.0, lanes=16)
     with stage.crew(PROCESSES, rates=((RATE, WARM_S + outage + after),)) as crew:
         crew.until(WARM_S)

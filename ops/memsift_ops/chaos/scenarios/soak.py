@@ -8,7 +8,7 @@ from memsift_ops.chaos.stage import Result, Stage
 
 # A day's worth.
 CALLS = 1_000_000
-QUICK_CALLS = 20_000
+QUICK_CALLS = 3_000
 PROCESSES = 2
 CALLERS = 24
 CANDIDATES = 3
@@ -16,6 +16,9 @@ DEADLINE_MS = 5_000
 # What grows by less is flat: samples of the same process differ by as much.
 FLAT_MIB = 8.0
 FLAT_SHARE = 0.05
+# A worker's caches (20,000 answers, 2 million tokens) are full after some 40,000 jobs, which the short form
+# does not reach: there it takes a leak of a whole job, 10 KB, each time, to be seen.
+QUICK_FLAT_MIB = 32.0
 MOST_S = 7200.0
 BY_MODEL = 0.95
 # The harness's own processes are none of memsift's.
@@ -38,7 +41,8 @@ def play(stage: Stage) -> Result:
         crew.join(MOST_S)
     found = {name: one for name, one in world.memory.growth().items() if name not in NOT_OURS}
     checks = [
-        Check(f"memory added by {name}, MiB", one.mib, allowed(one)) for name, one in sorted(found.items())
+        Check(f"memory added by {name}, MiB", one.mib, allowed(one, quick=stage.quick))
+        for name, one in sorted(found.items())
     ]
     missing = {"valkey", *world.worker_names, *(f"{stage.name}{at}" for at in range(PROCESSES))} - set(found)
     checks += [Check(f"memory added by {name}, MiB", None, FLAT_MIB) for name in sorted(missing)]
@@ -51,6 +55,6 @@ def play(stage: Stage) -> Result:
     return result
 
 
-def allowed(one: Growth) -> float:
+def allowed(one: Growth, *, quick: bool) -> float:
     """MiB that a process may add and still count as flat."""
-    return max(FLAT_MIB, FLAT_SHARE * one.warm_mib)
+    return QUICK_FLAT_MIB if quick else max(FLAT_MIB, FLAT_SHARE * one.warm_mib)
