@@ -105,6 +105,7 @@ def test_remote_control_answers_and_names_the_drained_queue(stock, running):
     assert list(inspect.ping().values()) == [{"ok": "pong"}]
     ((queue,),) = inspect.active_queues().values()
     assert queue["name"] == running.queue
+    assert {"exclusive", "durable", "auto_delete", "no_ack"} <= queue.keys()  # what a page of Flower shows
 
 
 def watch(receiver):

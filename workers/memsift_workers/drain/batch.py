@@ -94,14 +94,11 @@ class BatchHandler:
         answered = [
             refuse(delivery, delivery.refused) for delivery in deliveries if delivery.refused is not None
         ]
-        cancelled = await self._cancellations.marked(waited(ready, popped.at))
         # Jobs of one user and session side by side: their common prefix is computed once.
         ready.sort(key=lambda delivery: _conversation(delivery.job))
         leases: list[Lease] = []
         for name, group in self._by_ranker(ready).items():
-            worth = [d for d in group if d.envelope.id not in cancelled]
-            answered += [refuse(d, Cause.CANCELLED) for d in group if d.envelope.id in cancelled]
-            answered += await self._rank(name, worth, popped, leases)
+            answered += await self._rank(name, group, popped, leases)
         await self._reply(answered, popped, leases)
 
     def _receive(self, item: bytes) -> Delivery | None:
@@ -128,8 +125,12 @@ class BatchHandler:
         if ranker is None:
             return [refuse(delivery, Cause.UNKNOWN_RANKER) for delivery in group]
         lease = await self._enter(name, group)
-        sifted = self._sieve.sift(name, group, crowded=popped.crowded)
-        answered = sifted.refused
+        # Last before the model: callers go away while a place in the runtime is waited for.
+        gone = await self._cancellations.marked(waited(group, self._clock.time()))
+        answered = [refuse(delivery, Cause.CANCELLED) for delivery in group if delivery.envelope.id in gone]
+        staying = [delivery for delivery in group if delivery.envelope.id not in gone]
+        sifted = self._sieve.sift(name, staying, crowded=popped.crowded)
+        answered += sifted.refused
         for together in (sifted.together, *([suspect] for suspect in sifted.suspects)):
             if together:
                 answered += await self._ask(ranker, together, popped)

@@ -34,9 +34,9 @@ def patience_s(answered: list[Answered], now: float) -> float:
     return min(max(latest - now, LEAST_PATIENCE_S), SOCKET_TIMEOUT_S)
 
 
-def waited(ready: list[Delivery], popped_at: float) -> list[str]:
+def waited(ready: list[Delivery], now: float) -> list[str]:
     """The jobs whose callers have had time to go away: a batch of fresh ones costs no round trip."""
-    return [d.envelope.id for d in ready if d.job and popped_at - (d.job.sent_at or 0.0) >= WAITED_S]
+    return [d.envelope.id for d in ready if d.job and now - (d.job.sent_at or 0.0) >= WAITED_S]
 
 
 def queued_ms(job: RerankJob, popped_at: float) -> float:

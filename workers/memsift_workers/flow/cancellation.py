@@ -6,19 +6,15 @@ from collections.abc import Sequence
 
 from redis.asyncio import Redis
 
+from memsift_schemas.keys import cancel_key
 from memsift_schemas.redis_link import REDIS_FAULTS
 
 # A batch that runs longer than this is worth asking again whether anybody still waits for it.
 LOOK_EVERY_S = 0.1
 
 
-def mark_key(queue: str, job_id: str) -> str:
-    """The key that a producer sets, with an expiry, when a job's caller has gone away."""
-    return f"{queue}:cancel:{job_id}"
-
-
 class Cancellations:
-    """The marks of one queue."""
+    """The marks of one queue; a producer sets one, with an expiry, when a job's caller has gone away."""
 
     def __init__(self, redis: Redis, queue: str) -> None:
         self._redis = redis
@@ -29,7 +25,7 @@ class Cancellations:
         if not job_ids:
             return set()
         try:
-            marks = await self._redis.mget([mark_key(self._queue, one) for one in job_ids])
+            marks = await self._redis.mget([cancel_key(self._queue, one) for one in job_ids])
         except REDIS_FAULTS:
             return set()
         return {one for one, mark in zip(job_ids, marks, strict=True) if mark is not None}
