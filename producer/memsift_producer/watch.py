@@ -21,6 +21,9 @@ from memsift_schemas.settings import ProducerSettings
 
 log = logging.getLogger("memsift.producer")
 
+# Counted in Sentry by the process that opened the breaker; `memsift status` counts it too.
+OPENED = "memsift.breaker.opened"
+
 # How old the copy may be while calls come, while none do, and when the breaker may open any moment: each
 # call that starts before the news is one more that fails.
 POLL_S = 0.1
@@ -155,6 +158,7 @@ class Watch:
             sentry_sdk.capture_message(
                 f"memsift: {said}", level="error", fingerprint=["memsift-breaker-open", reading.reason]
             )
+            sentry_sdk.metrics.count(OPENED, 1, attributes={"reason": reading.reason})
         elif reading.flipped == "closed":
             log.warning("the breaker closed: a probe was answered, calls are sent to the workers again")
         self._change(BreakerChange(reading.open, reading.reason, ours=bool(reading.flipped)))

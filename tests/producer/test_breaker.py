@@ -21,6 +21,14 @@ def told(monkeypatch):
     return messages
 
 
+@pytest.fixture
+def counted(monkeypatch):
+    """What would be counted in Sentry."""
+    counts = []
+    monkeypatch.setattr("sentry_sdk.metrics.count", lambda name, value, **more: counts.append((name, value)))
+    return counts
+
+
 async def test_ten_failures_in_a_row_open_it_in_every_process(valkey_url, clock):
     async with frontends(valkey_url, clock, 3) as some:
         await opened(some)
@@ -187,7 +195,9 @@ async def test_a_cancelled_call_gives_the_probe_back(valkey_url, clock):
         assert is_token(await one.ask_for_probe())
 
 
-async def test_only_the_process_that_opened_it_tells_sentry_and_the_log(valkey_url, clock, told, caplog):
+async def test_only_the_process_that_opened_it_tells_sentry_and_the_log(
+    valkey_url, clock, told, counted, caplog
+):
     caplog.set_level(logging.INFO, "memsift.producer")
     async with frontends(valkey_url, clock, 5) as some:
         await opened(some)
@@ -196,6 +206,7 @@ async def test_only_the_process_that_opened_it_tells_sentry_and_the_log(valkey_u
         for one in some:
             await one.look()
         (message,) = told
+        assert counted == [("memsift.breaker.opened", 1)]
         assert "the last 10 calls in a row got no answer from a worker" in message
         assert [record.levelname for record in caplog.records] == ["ERROR"]
         assert [[change.ours for change in one.changes] for one in some] == [[True]] + [[False]] * 4

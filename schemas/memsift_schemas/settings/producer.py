@@ -30,8 +30,8 @@ class ProducerSettings(Settings):
     breaker_failures: int = Field(
         10,
         ge=1,
-        description="The breaker opens when this many calls failed that were sent since any frontend was last "
-        "answered.",
+        description="The breaker opens when this many calls failed that were sent since the last answer to "
+        "any frontend.",
     )
     breaker_p99_ms: int = Field(
         1_000, ge=1, description="It opens when the 99th percentile of the time to answer is over this."
