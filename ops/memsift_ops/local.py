@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from memsift_ops import console, services
+from memsift_ops.child import LineSink
 from memsift_ops.services import WorkerInfo
 from memsift_ops.stack import Stack
 from memsift_ops.weights import ensure_model
@@ -15,6 +16,9 @@ from memsift_schemas.settings import ProducerSettings
 
 # For commands that measure: they wait for answers that a frontend would no longer send for.
 PATIENT = {"breaker_failures": 1_000_000, "breaker_p99_ms": 3_600_000}
+
+# How a worker's log begins to tell why it is not ready.
+_WAITS = "no jobs are taken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +64,25 @@ def temporary(
     queue = settings.load(ProducerSettings).queue
     if model:
         ensure_model()
-    with Stack(queue) as stack:
+    with Stack(queue, sink=_tell_what_is_waited_for()) as stack:
         with console.waiting("starting Valkey"):
             stack.start_valkey()
         with console.waiting(f"starting {what}"):
             worker = stack.start_worker()
         yield Answering(stack.redis_url, queue, worker, stack)
+
+
+def _tell_what_is_waited_for() -> LineSink:
+    """Says once why a worker takes no jobs, such as a model server that is not up yet."""
+    told: set[str] = set()
+
+    def tell(_name: str, line: str) -> None:
+        _, found, why = line.partition(_WAITS)
+        if found and why not in told:
+            told.add(why)
+            console.stderr().print(f"the worker waits: {_WAITS}{why}", markup=False)
+
+    return tell
 
 
 @contextlib.contextmanager
