@@ -1,6 +1,7 @@
 """What every test may use: a real Valkey, a manual clock, jobs to send."""
 
 import asyncio
+import signal
 import uuid
 
 import pytest
@@ -13,6 +14,10 @@ from tests.sglang_cpu.fixtures import sglang_process, sglang_server
 __all__ = ["embedded_runtime", "sglang_process", "sglang_server"]
 
 from memsift_ops.stack import Stack
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell's background job ignores it, and so would all that the tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "memsift", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]

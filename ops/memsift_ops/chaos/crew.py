@@ -19,7 +19,7 @@ from memsift_ops.chaos.world import World
 from memsift_ops.child import Child
 from memsift_ops.errors import Failure
 
-READY_S = 30.0
+READY_S = 60.0
 
 
 class Crew:

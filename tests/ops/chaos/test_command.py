@@ -43,6 +43,7 @@ def test_a_leak_is_found_wherever_text_can_leak_to(tmp_path):
     ended = chaos("--out", str(out), "--inject", "leak", scenario="poison")
     # Then it is found in the log, in what Sentry was sent, among the events, and on Flower's pages
     assert ended.returncode == 1, ended.stderr
+    assert out.exists(), ended.stderr
     found = json.loads(out.read_text())["leaks_by_file"]
     assert {"poison0.log", "sentry.sent", "events.seen", "flower.seen"} <= set(found)
 
