@@ -87,8 +87,9 @@ def test_rank_says_when_the_prefilter_had_to_answer(scripted, question):
     ended = memsift("rank", question(), "--json", "--deadline", "0.001", **scripted)
     assert ended.returncode == 0
     assert json.loads(ended.stdout)["source"] == "prefilter"
-    # Whether the job was even sent in that millisecond, the machine decides.
-    assert re.search(r"The prefilter answered, because: (deadline|redis_unavailable)\n$", ended.stderr)
+    # Whether the job was even sent in that millisecond, or others were before it, the machine decides.
+    why = r"The prefilter answered, because: (deadline|redis_unavailable|overloaded)\n$"
+    assert re.search(why, ended.stderr)
 
 
 @pytest.fixture
