@@ -12,6 +12,8 @@ from memsift_ops.chaos.record import Call
 
 # The promise of the design: at most so long after the deadline, at p99.9, the loop's own lag taken off.
 OVER_MS = 10.0
+# In the short form, which runs on machines that others share: it finds what waits for ever, not what is slow.
+QUICK_OVER_MS = 250.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +130,11 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def always(found: Tally) -> list[Check]:
+def always(found: Tally, *, over_ms: float = OVER_MS) -> list[Check]:
     """What holds in every scenario."""
     return [
         Check("calls without an answer", found.unanswered, 0),
         Check("invalid rankings", found.invalid, 0),
         Check("answers that hold another call's memories", found.foreign, 0),
-        Check("return after the deadline at p99.9, ms", quantile(found.own_ms, 0.999), OVER_MS),
+        Check("return after the deadline at p99.9, ms", quantile(found.own_ms, 0.999), over_ms),
     ]

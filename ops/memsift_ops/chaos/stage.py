@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memsift_ops.chaos.checks import Check, Tally, always, quantile, tally
+from memsift_ops.chaos.checks import OVER_MS, QUICK_OVER_MS, Check, Tally, always, quantile, tally
 from memsift_ops.chaos.crew import Crew
 from memsift_ops.chaos.lanes import Spent
 from memsift_ops.chaos.plan import CALLER_FAULTS, Plan
@@ -65,6 +65,10 @@ class Stage:
     fault: str
     folder: Path
 
+    def limit(self, long: float, quick: float) -> float:
+        """The limit of a check in which the machine's speed has a say: wide in the short form."""
+        return quick if self.quick else long
+
     def chance(self) -> random.Random:
         """The scenario's own dice."""
         return random.Random(f"{self.seed} {self.name}")
@@ -110,7 +114,12 @@ class Stage:
             "model_time": dataclasses.asdict(spent),
             "ended_by_themselves": ends,
         }
-        kept = [*always(found), Check("workers that ended by themselves", workers, 0), *checks]
+        over_ms = self.limit(OVER_MS, QUICK_OVER_MS)
+        kept = [
+            *always(found, over_ms=over_ms),
+            Check("workers that ended by themselves", workers, 0),
+            *checks,
+        ]
         return Result(self.name, found, kept, spent, {**common, **detail})
 
 

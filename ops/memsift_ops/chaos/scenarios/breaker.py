@@ -18,11 +18,11 @@ RATE = 25.0
 WARM_S = 1.0
 # How long news of a failure may take from one process to another on a busy machine; a call that starts sooner
 # could not know.
-NEWS_S = 0.05
+NEWS_S, QUICK_NEWS_S = 0.05, 0.3
 # What one process learns of another's breaker takes a round trip or a poll.
 SETTLED_S = 1.0
 # To the probe interval: the probe itself, and how coarse calls at 25 a second see it.
-SLACK_S = 0.5
+SLACK_S, QUICK_SLACK_S = 0.5, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def play(stage: Stage) -> Result:
         stage.world.tell_runtime(mode="ok")
         back = time.time()
         crew.join(after + 30)
-    seen = see(list(crew.calls()), died=died, back=back)
-    limit = (seen.probe_interval_s or 0.0) + SLACK_S
+    seen = see(list(crew.calls()), died=died, back=back, news_s=stage.limit(NEWS_S, QUICK_NEWS_S))
+    limit = (seen.probe_interval_s or 0.0) + stage.limit(SLACK_S, QUICK_SLACK_S)
     probes = seen.most_probes_at_once if seen.probes else None
     checks = [
         Check("failures before the breaker opened", seen.failures_before_open, FAILURES),
@@ -68,13 +68,14 @@ def play(stage: Stage) -> Result:
     return stage.result(crew, checks, probes=seen.probes, probe_interval_s=seen.probe_interval_s)
 
 
-def see(calls: Sequence[Call], *, died: float, back: float) -> Seen:
+def see(calls: Sequence[Call], *, died: float, back: float, news_s: float = NEWS_S) -> Seen:
     """Judge a breaker by the calls of an outage.
 
     Args:
         calls: of all processes.
         died: when every call began to fail, unix seconds.
         back: when calls could succeed again.
+        news_s: how long news may take between processes.
     """
     refused = sorted(call.started for call in calls if call.cause == OPEN)
     failed = sorted((call for call in calls if _failed(call, died)), key=lambda call: call.ended)
@@ -82,7 +83,7 @@ def see(calls: Sequence[Call], *, died: float, back: float) -> Seen:
     settled = float("inf")
     if refused:
         tenth = failed[FAILURES - 1].ended if len(failed) >= FAILURES else float("inf")
-        counted = [call for at, call in enumerate(failed) if at < FAILURES or call.started > tenth + NEWS_S]
+        counted = [call for at, call in enumerate(failed) if at < FAILURES or call.started > tenth + news_s]
         before = sum(call.started < refused[0] for call in counted)
         settled = refused[0] + SETTLED_S
     probes = sorted((call.started, call.ended) for call in failed if settled < call.started < back)
