@@ -17,11 +17,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from memsift_schemas.errors import InvalidInput
 from memsift_schemas.job import RerankJob
+from memsift_schemas.memory import Id
 
 TASK_NAME = "memsift.rerank"
+
+_ID = TypeAdapter(Id)
 
 _EMBED = b'{"callbacks":null,"errbacks":null,"chain":null,"chord":null}'
 _ORIGIN = f"memsift-{os.getpid()}@{socket.gethostname()}"
@@ -112,6 +116,11 @@ def read(raw: bytes) -> Envelope:
         raise InvalidInput("not a Celery protocol-2 message with headers.id and headers.task") from None
     if not isinstance(task_id, str) or not isinstance(task, str):
         raise InvalidInput("headers.id and headers.task must be strings")
+    try:
+        _ID.validate_python(task_id)
+    except ValidationError:
+        # No reply could carry it.
+        raise InvalidInput("headers.id is too long, or holds what no id may") from None
     return Envelope(
         id=task_id,
         task=task,

@@ -96,6 +96,18 @@ async def test_bad_neighbours_harm_nobody(run, make):
     assert tally == {"poison_unreadable": 2, "poison_too_big": 1, "ranked": 1, "unknown_ranker": 1}
 
 
+@pytest.mark.parametrize("task_id", ["9" * 400, "", " a ", "\x00"])
+async def test_a_job_with_an_id_that_no_reply_can_carry_harms_nobody(run, make, task_id):
+    good, good_raw = make()
+    _, bad_raw = make(query="what?")
+    data = orjson.loads(bad_raw)
+    data["headers"]["id"] = task_id
+    data["body"] = '[[], {"job": 7}, {}]'
+    replies, _, tally = await run([orjson.dumps(data), good_raw])
+    assert isinstance(replies[good.id], RerankResult)
+    assert tally == {"poison_unreadable": 1, "ranked": 1}
+
+
 async def test_an_unreadable_job_is_refused_at_once(run, queue):
     whole = job(reply_to=f"{queue}:reply:t")
     data = {**wire.dump_job(whole), "v": 9}

@@ -49,6 +49,9 @@ def test_the_envelopes_expiry_counts_too():
         (lambda data: data.pop("headers"), "unreadable"),
         (lambda data: data["headers"].pop("id"), "unreadable"),
         (lambda data: data["headers"].update(id=7), "unreadable"),
+        # No reply could carry such an id, and no batch may be lost for it.
+        (lambda data: data["headers"].update(id="9" * 400), "unreadable"),
+        (lambda data: data["headers"].update(id=""), "unreadable"),
         (lambda data: data.update(body="nonsense"), "unreadable"),
         (lambda data: data.update(body='[[], {"other": 1}, {}]'), "unreadable"),
         (lambda data: data["headers"].update(task="celery.ping"), "foreign_task"),
