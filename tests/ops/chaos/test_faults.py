@@ -32,7 +32,7 @@ def world(tmp_path_factory):
 
 
 def play(world, fault, folder):
-    stage = Stage("small", world, SEED, SECRET, quick=True, fault=fault, folder=folder)
+    stage = Stage("small", world, SEED, SECRET, quick=False, fault=fault, folder=folder)
     stage.runtime(prompt_ms=2.0)
     with stage.crew(1, calls=40, callers=8, deadline_ms=10_000) as crew:
         crew.join(30)
