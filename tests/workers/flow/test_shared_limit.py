@@ -41,6 +41,29 @@ async def test_many_workers_never_exceed_the_limit(shared, redis):
     assert most == 21
 
 
+async def test_small_batches_do_not_pass_a_large_one_that_waits(shared, redis):
+    """Given a full batch that waits for three places, when a single job would fit, then it waits."""
+    holder = await shared(3).enter(1, until=soon())
+    large = asyncio.create_task(shared(3).enter(3, until=soon()))
+    await asyncio.sleep(0.05)
+    passing = await shared(3).enter(1, until=soon(0.3))
+    assert not passing.member
+    pipeline = redis.pipeline(transaction=False)
+    holder.give_back(pipeline)
+    await pipeline.execute()
+    assert (await asyncio.wait_for(large, 2)).member
+
+
+async def test_a_dead_worker_that_was_next_holds_nobody_up(shared):
+    first = await shared(2).enter(1, until=soon(60))
+    waiting = asyncio.create_task(shared(2).enter(2, until=soon(60)))
+    await asyncio.sleep(0.05)
+    waiting.cancel()
+    lease = await asyncio.wait_for(shared(2).enter(1, until=soon(60)), 2)
+    assert first.member
+    assert lease.member
+
+
 async def test_places_of_a_dead_worker_come_free(shared, monkeypatch):
     monkeypatch.setattr("memsift_workers.flow.shared_limit.LEASE_MARGIN_S", 0.1)
     await shared(8).enter(8, until=soon(0.1))

@@ -22,8 +22,13 @@ log = logging.getLogger("memsift.worker")
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.002, 0.02
 # A lease outlives the last deadline of its jobs by this; then its worker is dead, and its place is free.
 LEASE_MARGIN_S = 1.0
-# A holder of more than the whole limit gets in alone. Members are `<random>:<jobs>`, scores expiry times.
+# Who is next stays it by asking again, at least every LONGEST_PAUSE_S; a dead one is forgotten after this.
+NEXT_MS = 200
+# A holder of more than the whole limit gets in alone. Members are `<random>:<jobs>`, scores expiry times. The
+# first that does not fit is next: whoever comes later waits for it, or small batches would pass it for ever.
 _ENTER = """
+local head = redis.call('GET', KEYS[2])
+if head and head ~= ARGV[1] then return 0 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
@@ -31,7 +36,11 @@ local used = 0
 for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   used = used + tonumber(string.match(member, ':(%d+)$'))
 end
-if used > 0 and used + tonumber(ARGV[2]) > tonumber(ARGV[3]) then return 0 end
+if used > 0 and used + tonumber(ARGV[2]) > tonumber(ARGV[3]) then
+  redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[5])
+  return 0
+end
+redis.call('DEL', KEYS[2])
 redis.call('ZADD', KEYS[1], now + ARGV[4], ARGV[1])
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
 return 1
@@ -62,7 +71,7 @@ class Lease:
 
 
 class SharedLimit:
-    """Places in one runtime, shared by the workers of one queue.
+    """Places in one runtime, shared by the workers of one queue; who waits is not passed for ever.
 
     Args:
         redis: the connection.
@@ -73,6 +82,7 @@ class SharedLimit:
 
     def __init__(self, redis: Redis, key: str, *, limit: Callable[[], int], clock: Clock) -> None:
         self._key = key
+        self._next = f"{key}:next"
         self._limit = limit
         self._clock = clock
         self._enter = redis.register_script(_ENTER)
@@ -94,7 +104,9 @@ class SharedLimit:
         while (left := until - self._clock.time()) > 0:
             lease_ms = int((min(left, hold_s) + LEASE_MARGIN_S) * 1e3)
             try:
-                entered = await self._enter(keys=[self._key], args=[member, jobs, self._limit(), lease_ms])
+                entered = await self._enter(
+                    keys=[self._key, self._next], args=[member, jobs, self._limit(), lease_ms, NEXT_MS]
+                )
             except REDIS_FAULTS as fault:
                 if not self._alone:
                     log.warning("each worker limits itself alone: Redis does not share it (%s)", tell(fault))
