@@ -7,14 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from pydantic import TypeAdapter
-
 from memsift_schemas.calibration import Curve
 from memsift_schemas.job import RerankJob
-from memsift_schemas.result import Cause, Ranked, RerankResult, Source, select
-
-# All places at once: half the time of making them one by one.
-_RANKING = TypeAdapter(tuple[Ranked, ...])
+from memsift_schemas.result import Cause, RerankResult, Source, ranked, select
 
 
 class RankFault(Exception):
@@ -121,17 +116,8 @@ def to_result(job: RerankJob, scores: Scores, ranker: Ranker, *, curve: Curve | 
             raise RankFault(Cause.RUNTIME_GARBAGE, "a score is not a finite number")
     prior = job.prior or tuple(range(len(job.candidates), 0, -1))
     order = sorted(range(len(job.candidates)), key=lambda at: (-scores.values[at], -prior[at], at))
-    ranking = _RANKING.validate_python(
-        [
-            {
-                "id": job.candidates[at].id,
-                "score": scores.values[at],
-                "evidence": evidence[at],
-                "relevance": curve.probability(evidence[at]) if curve else None,
-            }
-            for at in order
-        ]
-    )
+    places = ((job.candidates[at].id, scores.values[at], evidence[at]) for at in order)
+    ranking = ranked(places, curve=curve)
     return RerankResult(
         job_id=job.id,
         ranking=ranking,
