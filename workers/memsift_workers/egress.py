@@ -48,6 +48,18 @@ async def check_url(url: str, *, allowed: bool) -> None:
             raise _refused(parts.hostname)
 
 
+def client_options(*, allowed: bool) -> dict[str, Any]:
+    """How an `AsyncClient` of httpx or httpx2 that sends memories is made, beside what its server needs.
+
+    No proxy from the environment sees a memory, and no redirect leads out of the network.
+
+    Args:
+        allowed: as for `connection_guard`.
+    """
+    hooks = connection_guard(allowed=allowed)
+    return {"trust_env": False, "follow_redirects": False, "event_hooks": hooks}
+
+
 def connection_guard(*, allowed: bool) -> dict[str, list[Callable[[Any], Awaitable[None]]]]:
     """Event hooks for an `AsyncClient` of httpx or httpx2: it talks to addresses inside the network alone.
 

@@ -11,7 +11,7 @@ import httpx
 import orjson
 
 from memsift_workers import tracing
-from memsift_workers.egress import connection_guard
+from memsift_workers.egress import client_options
 from memsift_workers.runtimes.base import (
     RuntimeCrashed,
     RuntimeFault,
@@ -50,7 +50,6 @@ class SGLangHttp:
         headers = {"content-type": "application/json"}
         if api_key:
             headers["authorization"] = f"Bearer {api_key}"
-        # trust_env off: a proxy from the environment must never see a prompt.
         self._client = httpx.AsyncClient(
             headers=headers,
             timeout=httpx.Timeout(None, connect=connect_timeout),
@@ -59,9 +58,7 @@ class SGLangHttp:
                 max_keepalive_connections=MAX_CONNECTIONS,
                 keepalive_expiry=KEEPALIVE_SECONDS,
             ),
-            trust_env=False,
-            follow_redirects=False,
-            event_hooks=connection_guard(allowed=allow_egress),
+            **client_options(allowed=allow_egress),
         )
         self._abort_slots = asyncio.Semaphore(ABORTS_AT_ONCE)
         self._aborting: set[asyncio.Task[None]] = set()

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import orjson
 
-from memsift_workers.egress import connection_guard
+from memsift_workers.egress import client_options
 from memsift_workers.rankers.retrying import Busy, Retrying, stated_wait
 from memsift_workers.runtimes.base import RuntimeGarbage, RuntimeMisconfigured, RuntimeUnavailable
 
@@ -69,7 +69,6 @@ class RerankHttp:
         headers = {"content-type": "application/json", "accept-encoding": "identity"}
         if api_key:
             headers["authorization"] = f"Bearer {api_key.strip()}"
-        # trust_env off: a proxy from the environment must never see a memory.
         self._client = httpx.AsyncClient(
             base_url=parsed.copy_with(path="/", query=None, fragment=None),
             headers=headers,
@@ -79,9 +78,7 @@ class RerankHttp:
                 max_keepalive_connections=connections,
                 keepalive_expiry=KEEPALIVE_SECONDS,
             ),
-            trust_env=False,
-            follow_redirects=False,
-            event_hooks=connection_guard(allowed=allow_egress),
+            **client_options(allowed=allow_egress),
         )
         self._retrying = Retrying()
 

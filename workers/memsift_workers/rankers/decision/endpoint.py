@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import orjson
 
-from memsift_workers.egress import connection_guard
+from memsift_workers.egress import client_options
 from memsift_workers.rankers.decision.dialects import parse
 from memsift_workers.rankers.retrying import Busy, Retrying, stated_wait
 from memsift_workers.runtimes.base import RuntimeFault, RuntimeGarbage, RuntimeMisconfigured
@@ -40,15 +40,11 @@ class DecisionEndpoint:
         headers = {"content-type": "application/json"}
         if api_key:
             headers["authorization"] = f"Bearer {api_key}"
-        # trust_env off: a proxy from the environment must never see a memory. Redirects could leave the
-        # network that the URL was checked for.
         self._client = httpx.AsyncClient(
             headers=headers,
             timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
             limits=httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS),
-            trust_env=False,
-            follow_redirects=False,
-            event_hooks=connection_guard(allowed=allow_egress),
+            **client_options(allowed=allow_egress),
         )
         self._retrying = Retrying()
 

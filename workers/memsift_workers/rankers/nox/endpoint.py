@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from memsift_workers.egress import EgressRefused, connection_guard
+from memsift_workers.egress import EgressRefused, client_options
 from memsift_workers.rankers.nox.completion import Completion, read_completion
 from memsift_workers.rankers.retrying import Busy, Retrying, stated_wait
 from memsift_workers.runtimes.base import (
@@ -56,14 +56,7 @@ class ChatEndpoint:
             api_key=api_key or "none",
             max_retries=0,
             timeout=None,  # the caller bounds the whole call
-            # trust_env off: a proxy from the environment must never see a prompt. Redirects could leave the
-            # network that the URL was checked for.
-            http_client=httpx2.AsyncClient(
-                trust_env=False,
-                follow_redirects=False,
-                timeout=None,
-                event_hooks=connection_guard(allowed=allow_egress),
-            ),
+            http_client=httpx2.AsyncClient(timeout=None, **client_options(allowed=allow_egress)),
         )
         self._model = model
         self._retrying = Retrying()
