@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 
 from memsift_schemas import message, sealing, settings, wire
 from memsift_schemas.job import RerankJob
+from memsift_schemas.keys import reply_key
 from memsift_schemas.memory import Kind, Memory
 from memsift_schemas.result import RerankResult
 from memsift_schemas.sealing import KeyRing
@@ -79,7 +80,7 @@ async def measure(
 
 
 async def _burst(redis: Redis, queue: str, worker: psutil.Process, jobs: int) -> Round:
-    replies = f"{queue}:reply:{uuid.uuid4().hex}"
+    replies = reply_key(queue, uuid.uuid4().hex)
     now = datetime.now(UTC)
     ring = _ring()
     ids, messages = [], []

@@ -16,6 +16,7 @@ from redis.sentinel import Sentinel
 
 from memsift_schemas import redis_urls
 from memsift_schemas.errors import SettingsError
+from memsift_schemas.keys import worker_key
 from memsift_schemas.redis_faults import REDIS_FAULTS
 
 APP = "memsift_workers.app"
@@ -75,10 +76,21 @@ def ready_workers(url: str, queue: str) -> list[WorkerInfo]:
         SettingsError: the URL cannot be read.
     """
     with contextlib.suppress(*REDIS_FAULTS), client(url) as connected:
-        keys = list(connected.scan_iter(match=f"{literal(queue)}:worker:*", count=1000))
-        found = connected.mget(keys) if keys else []
-        return [info for raw in found if (info := _info(raw)) is not None]
+        return [info for raw in cards(connected, queue).values() if (info := _info(raw)) is not None]
     return []
+
+
+def cards(connected: Any, queue: str) -> dict[str, Any]:
+    """What each worker of a queue wrote of itself, by hostname; found by `SCAN`, also where no index is.
+
+    Raises:
+        RedisError: Redis is away.
+    """
+    keys = sorted(connected.scan_iter(match=literal(worker_key(queue, "")) + "*", count=1_000))
+    found = connected.mget(keys) if keys else []
+    start = len(worker_key(queue, ""))
+    # A key may have expired since the scan.
+    return {key.decode()[start:]: raw for key, raw in zip(keys, found, strict=True) if raw is not None}
 
 
 def flower_answers(port: int) -> bool:
@@ -91,9 +103,7 @@ def flower_answers(port: int) -> bool:
 
 
 def _info(raw: Any) -> WorkerInfo | None:
-    # The key may have expired since the scan, and an older release may have written less.
-    if raw is None:
-        return None
+    # An older release may have written less.
     try:
         return WorkerInfo.model_validate_json(raw)
     except ValidationError:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from memsift_ops import services
-from memsift_schemas.keys import breaker_key, worker_key
+from memsift_schemas.keys import breaker_key
 from memsift_schemas.message import sent_at
 
 
@@ -88,7 +88,7 @@ def read(url: str, queue: str, *, deadline_s: float, queue_max: int) -> Status:
         now = seconds + microseconds / 1e6
         breaker = _breaker(client.hgetall(breaker_key(queue)), now)
         waiting = QueueStatus(queue, client.llen(queue), _age(client.lindex(queue, -1), now))
-        workers = _workers(client, queue)
+        workers = {name: _card(raw) for name, raw in services.cards(client, queue).items()}
     return Status(breaker, waiting, workers, _troubles(breaker, waiting, workers, deadline_s, queue_max))
 
 
@@ -109,15 +109,6 @@ def _breaker(fields: dict[bytes, bytes], now: float) -> BreakerStatus:
 def _age(oldest: bytes | None, now: float) -> float | None:
     sent = sent_at(oldest) if oldest is not None else None
     return round(max(now - sent, 0.0), 3) if sent is not None else None
-
-
-def _workers(client: Any, queue: str) -> dict[str, dict[str, Any]]:
-    keys = sorted(client.scan_iter(match=services.literal(worker_key(queue, "")) + "*", count=1_000))
-    cards = client.mget(keys) if keys else []
-    start = len(worker_key(queue, ""))
-    return {
-        key.decode()[start:]: _card(card) for key, card in zip(keys, cards, strict=True) if card is not None
-    }
 
 
 def _card(raw: bytes | str) -> dict[str, Any]:

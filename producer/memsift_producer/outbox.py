@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 
 from memsift_producer.cancellation import Marks
 from memsift_schemas.clock import Clock
+from memsift_schemas.keys import QUEUE_TTL_S
 from memsift_schemas.redis_link import REDIS_FAULTS, tell
 from memsift_schemas.result import Cause
 
@@ -19,8 +20,6 @@ log = logging.getLogger("memsift.producer")
 
 # One command carries at most this many jobs (11 KB each), so that a burst does not become one huge write.
 MAX_PER_PUSH = 64
-# A queue that nobody drains or fills goes away this long after its last job's deadline: it holds memories.
-QUEUE_TTL_S = 60.0
 
 # KEYS: queue. ARGV: the most that it may hold, its TTL in ms, messages. Pushes the first ones that fit.
 PUSH = """

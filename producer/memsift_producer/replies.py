@@ -12,7 +12,8 @@ from redis.asyncio import Redis
 from memsift_schemas import sealing, wire
 from memsift_schemas.clock import ServerClock
 from memsift_schemas.errors import InvalidInput
-from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause, measure, tell
+from memsift_schemas.keys import reply_key
+from memsift_schemas.redis_link import BLOCK_S, MEASURE_EVERY_S, REDIS_FAULTS, Pause, measure, tell
 from memsift_schemas.result import Cause, Refusal, RerankResult
 from memsift_schemas.sealing import KeyRing
 
@@ -22,8 +23,6 @@ Reply = RerankResult | Refusal
 
 # Replies taken per round trip.
 MAX_PER_POP = 256
-# How often the offset to the server's clock is measured again; clocks drift by milliseconds in an hour.
-MEASURE_EVERY_S = 60.0
 
 
 class Replies:
@@ -39,7 +38,7 @@ class Replies:
         self._waiting: dict[str, asyncio.Future[Reply]] = {}
         self._measured_at = float("-inf")
         # Unguessable: whoever knows the name could read or forge replies.
-        self.name = f"{queue}:reply:{secrets.token_urlsafe(16)}"
+        self.name = reply_key(queue, secrets.token_urlsafe(16))
         self.connected = asyncio.Event()
 
     def expect(self, job_id: str) -> asyncio.Future[Reply]:

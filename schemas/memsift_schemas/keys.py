@@ -5,6 +5,9 @@ A queue named in braces, such as `{memsift}.rerank`, puts all of them into one s
 
 from __future__ import annotations
 
+# A queue that nobody drains or fills goes away this long after its last job's deadline: it holds memories.
+QUEUE_TTL_S = 60.0
+
 
 def breaker_key(queue: str) -> str:
     """The hash in which all frontends keep the circuit breaker's state."""
@@ -14,6 +17,11 @@ def breaker_key(queue: str) -> str:
 def cancel_key(queue: str, job_id: str) -> str:
     """The key whose presence tells a worker that nobody waits for this job any more."""
     return f"{queue}:cancel:{job_id}"
+
+
+def reply_key(queue: str, name: str) -> str:
+    """A process's list of replies; whoever knows its name can read and forge them."""
+    return f"{queue}:reply:{name}"
 
 
 def worker_key(queue: str, hostname: str) -> str:

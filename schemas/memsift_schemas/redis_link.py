@@ -25,6 +25,8 @@ CONNECT_TIMEOUT_S = 1.0
 # Redis itself ends a blocking pop after this long, so it must be below SOCKET_TIMEOUT_S. A stop is noticed as
 # late as this.
 BLOCK_S = 0.5
+# How often the offset to the server's clock is measured again; clocks drift by milliseconds in an hour.
+MEASURE_EVERY_S = 60.0
 # Behind Sentinels and in a Cluster no connection is kept for one caller: redis-py 8.1 reconnects such a one
 # to the old master for ever (`send_packed_command` does not ask the Sentinels). A pool opens what it needs.
 POOLED_CONNECTIONS = 8

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from memsift_ops.chaos import sent
+from memsift_schemas.keys import reply_key
 
 # Values that are of another type, or out of any range, wherever they land.
 ODD: tuple[Any, ...] = (
@@ -33,7 +34,7 @@ def mutants(chance: random.Random, count: int, *, queue: str, secret: str) -> li
             f"mutant-{at}",
             queue=queue,
             secret=secret,
-            reply_to=f"{queue}:reply:mutants",
+            reply_to=reply_key(queue, "mutants"),
             seconds=MUTANT_LIVES_S,
         )
         for at in range(count)

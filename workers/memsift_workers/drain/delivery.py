@@ -9,6 +9,7 @@ from typing import Any
 from memsift_schemas import message, sealing, wire
 from memsift_schemas.errors import InvalidInput, UnknownVersion
 from memsift_schemas.job import MAX_JOB_BYTES, RerankJob
+from memsift_schemas.keys import reply_key
 from memsift_schemas.message import Envelope
 from memsift_schemas.result import Cause
 from memsift_schemas.sealing import KeyRing
@@ -93,4 +94,4 @@ def _complete(job: Any, envelope: Envelope, now: float) -> Any:
 def _reply_list(job: Any, queue: str) -> str | None:
     """The job's reply list, unless it names a key that is none: a job must not write just anywhere."""
     name = job.get("reply_to") if isinstance(job, dict) else None
-    return name if isinstance(name, str) and name.startswith(f"{queue}:reply:") else None
+    return name if isinstance(name, str) and name.startswith(reply_key(queue, "")) else None

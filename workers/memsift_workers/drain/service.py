@@ -15,8 +15,8 @@ import orjson
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import ServerClock
-from memsift_schemas.keys import workers_key
-from memsift_schemas.redis_link import REDIS_FAULTS, Pause, connect, end, measure, tell
+from memsift_schemas.keys import worker_key, workers_key
+from memsift_schemas.redis_link import MEASURE_EVERY_S, REDIS_FAULTS, Pause, connect, end, measure, tell
 from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
@@ -37,8 +37,6 @@ PRESENCE_EVERY_S = 1.0
 PRESENCE_TTL_S = 5
 # A worker that is gone for this long leaves the index of workers.
 FORGOTTEN_AFTER_S = 60.0
-# How often the offset to the server's clock is measured again; clocks drift by milliseconds in an hour.
-MEASURE_EVERY_S = 60.0
 # How long an ending worker tries to take its presence back; it runs out by itself.
 LAST_WORDS_S = 0.5
 # Beside one connection per batch for its replies: the blocking pop, presence, clock, rescue.
@@ -156,7 +154,7 @@ class DrainService:
                 await ranker.close()
             with contextlib.suppress(*REDIS_FAULTS):
                 async with asyncio.timeout(LAST_WORDS_S):
-                    await redis.delete(self._presence_key)
+                    await redis.delete(worker_key(self._settings.queue, self._hostname))
                     await redis.zrem(workers_key(self._settings.queue), self._hostname)
             await redis.aclose()
 
@@ -207,17 +205,13 @@ class DrainService:
             with contextlib.suppress(*REDIS_FAULTS):
                 await measure(redis, self._clock)
 
-    @property
-    def _presence_key(self) -> str:
-        return f"{self._settings.queue}:worker:{self._hostname}"
-
     async def _be_present(self, redis: Redis, handler: BatchHandler, limiter: Limiter) -> None:
         heartbeat = Heartbeat(self._clock, {"queue": self._settings.queue, "ranker": self._settings.ranker})
         while True:
             card, now = orjson.dumps(self._card(handler, limiter)), self._clock.time()
             index = workers_key(self._settings.queue)
             with contextlib.suppress(*REDIS_FAULTS):
-                await redis.set(self._presence_key, card, ex=PRESENCE_TTL_S)
+                await redis.set(worker_key(self._settings.queue, self._hostname), card, ex=PRESENCE_TTL_S)
                 # Frontends find the card by this index.
                 await redis.zadd(index, {self._hostname: now})
                 await redis.zremrangebyscore(index, "-inf", now - FORGOTTEN_AFTER_S)

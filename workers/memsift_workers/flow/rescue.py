@@ -16,6 +16,7 @@ from typing import Any
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import Clock
+from memsift_schemas.keys import QUEUE_TTL_S
 from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS
 from memsift_schemas.sealing import KeyRing
 from memsift_workers.drain.delivery import Poison, receive
@@ -26,8 +27,6 @@ LOOK_EVERY_S = 0.5
 LEASE_MS = 2_000
 # A record outlives every deadline of a chat; it goes by itself where no worker is left to take it.
 RECORD_TTL_MS = 120_000
-# A queue that nobody drains goes away this long after its last job's deadline, as a producer's push has it.
-QUEUE_OUTLIVES_MS = 60_000
 
 # KEYS: queue, staging list, this worker's set of records, new record, set of workers.
 # ARGV: most items, time to live, worker.
@@ -157,7 +156,7 @@ class Rescue:
             return False
         left_ms = max(int((delivery.job.deadline - now) * 1e3), 1)
         keys = [f"{self._queue}:rescued:{delivery.job.id}", self._queue]
-        return bool(await self._return(keys=keys, args=[item, left_ms, left_ms + QUEUE_OUTLIVES_MS]))
+        return bool(await self._return(keys=keys, args=[item, left_ms, left_ms + int(QUEUE_TTL_S * 1e3)]))
 
     @property
     def _workers(self) -> str:

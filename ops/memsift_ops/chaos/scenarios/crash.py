@@ -13,6 +13,7 @@ from memsift_ops.chaos.checks import Check
 from memsift_ops.chaos.stage import Result, Stage
 from memsift_schemas import wire
 from memsift_schemas.errors import InvalidInput
+from memsift_schemas.keys import reply_key
 from memsift_schemas.result import Cause, Refusal, RerankResult
 
 BATCHES = 3
@@ -64,7 +65,7 @@ def play(stage: Stage) -> Result:
 
 def _batch(stage: Stage, number: int, chance: random.Random) -> Seen:
     world = stage.world
-    runtime, reply_to = world.processes["runtime"], f"{world.queue}:reply:crash{number}"
+    runtime, reply_to = world.processes["runtime"], reply_key(world.queue, f"crash{number}")
     common: dict[str, Any] = {
         "queue": world.queue,
         "secret": stage.secret.planted,
