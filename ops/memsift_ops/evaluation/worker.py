@@ -12,7 +12,7 @@ from memsift_ops import services
 from memsift_ops.errors import Refused
 from memsift_ops.local import Answering, temporary
 from memsift_schemas import calibration, settings
-from memsift_schemas.settings import ProducerSettings, WorkerSettings
+from memsift_schemas.settings import ProducerSettings, WorkerSettings, asks_runtime
 
 
 @contextlib.contextmanager
@@ -36,7 +36,7 @@ def serving(rankers: Sequence[str], strategy: str | None = None) -> Iterator[Ans
     if workers:
         yield Answering(wanted.redis_url, wanted.queue, workers[0])
         return
-    needs_model = any("local" in ranker.split(">") for ranker in rankers)
+    needs_model = any(asks_runtime(ranker) for ranker in rankers)
     what = f"a worker that serves {', '.join(rankers)}" + (f" by {strategy}" if strategy else "")
     told = {**worker_environment(rankers), **({"MEMSIFT_STRATEGY": strategy} if strategy else {})}
     with _environment(told), temporary(what, model=needs_model) as answering:

@@ -2,6 +2,6 @@
 
 from memsift_schemas.settings.base import PREFIX, Settings, load
 from memsift_schemas.settings.producer import ProducerSettings
-from memsift_schemas.settings.worker import RANKERS, WorkerSettings
+from memsift_schemas.settings.worker import RANKERS, WorkerSettings, asks_runtime
 
-__all__ = ["PREFIX", "RANKERS", "ProducerSettings", "Settings", "WorkerSettings", "load"]
+__all__ = ["PREFIX", "RANKERS", "ProducerSettings", "Settings", "WorkerSettings", "asks_runtime", "load"]

@@ -210,10 +210,15 @@ class WorkerSettings(Settings):
     @property
     def uses_runtime(self) -> bool:
         """Whether a ranker of this worker asks the runtime that `runtime` names."""
-        return any("local" in name.split(">") for name in self.served)
+        return any(asks_runtime(name) for name in self.served)
 
     @property
     def served(self) -> list[str]:
         """Names of all rankers of this worker, the default first."""
         more = [name.strip() for name in self.also_serve.split(",") if name.strip()]
         return list(dict.fromkeys([self.ranker, *more]))
+
+
+def asks_runtime(ranker: str) -> bool:
+    """Whether this ranker, or one in this chain such as `jev>local`, asks the runtime."""
+    return "local" in ranker.split(">")

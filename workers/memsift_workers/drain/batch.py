@@ -16,7 +16,7 @@ from memsift_schemas.job import RerankJob
 from memsift_schemas.redis_link import REDIS_FAULTS
 from memsift_schemas.result import Cause, Refusal
 from memsift_schemas.sealing import KeyRing
-from memsift_schemas.settings import WorkerSettings
+from memsift_schemas.settings import WorkerSettings, asks_runtime
 from memsift_workers import tracing
 from memsift_workers.drain import replies
 from memsift_workers.drain.asking import Asker
@@ -140,7 +140,7 @@ class BatchHandler:
 
     async def _enter(self, name: str, group: list[Delivery]) -> Lease | None:
         """A place in the runtime that workers share, if this ranker asks one."""
-        if self._shared is None or not group or "local" not in name.split(">"):
+        if self._shared is None or not group or not asks_runtime(name):
             return None
         latest = max(delivery.job.deadline for delivery in group if delivery.job)
         hold_s = self._settings.rank_timeout_ms / 1e3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import Clock
-from memsift_schemas.settings import WorkerSettings
+from memsift_schemas.settings import WorkerSettings, asks_runtime
 from memsift_workers.flow.adaptive import AdaptiveLimit
 from memsift_workers.flow.limiter import Limiter
 from memsift_workers.flow.service_times import ServiceTimes
@@ -40,7 +40,7 @@ def follow_latency(settings: WorkerSettings, limiter: Limiter, times: ServiceTim
     adaptive = AdaptiveLimit(limiter.limit, least=settings.adaptive_min, most=most)
 
     def listen(ranker: str, seconds: float) -> None:
-        if "local" in ranker.split(">"):
+        if asks_runtime(ranker):
             limiter.limit = adaptive.update(seconds, limiter.in_flight)
 
     times.listener = listen
