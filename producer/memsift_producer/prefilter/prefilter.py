@@ -10,7 +10,7 @@ import numpy as np
 
 from memsift_producer.prefilter.duplicates import duplicates
 from memsift_producer.prefilter.kinds import with_kind
-from memsift_producer.prefilter.signals import keyword_scores, mix, normalised, recency, similarities
+from memsift_producer.prefilter.signals import mix, signals
 from memsift_producer.prefilter.tokens import keywords
 from memsift_schemas.evidence import evidence
 from memsift_schemas.memory import Memory
@@ -64,11 +64,13 @@ def prefilter(
     repeated = duplicates(memories)
     rest = [memory for place, memory in enumerate(memories) if place not in repeated]
     scores = mix(
-        [
-            normalised(similarities(rest, query_embedding)),
-            normalised(recency(rest, now, settings.half_life_days)),
-            normalised(keyword_scores(query, rest)),
-        ],
+        signals(
+            query,
+            rest,
+            now=now,
+            half_life_days=settings.half_life_days,
+            query_embedding=query_embedding,
+        ),
         [settings.weight_vector, settings.weight_recency, settings.weight_keyword],
     )
     order = np.argsort(-scores, kind="stable").tolist()

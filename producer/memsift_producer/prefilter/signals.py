@@ -25,6 +25,26 @@ _LEAST_SPREAD = 1e-12
 _DECIMALS = 12
 
 
+def signals(
+    query: str,
+    memories: Sequence[Memory],
+    *,
+    now: datetime,
+    half_life_days: float,
+    query_embedding: Sequence[float] | None = None,
+) -> list[Floats]:
+    """What `mix` weighs: similarity, recency and keywords, normalised over these memories.
+
+    Raises:
+        InvalidInput: `query_embedding` is empty or not finite.
+    """
+    return [
+        normalised(similarities(memories, query_embedding)),
+        normalised(recency(memories, now, half_life_days)),
+        normalised(keyword_scores(query, memories)),
+    ]
+
+
 def similarities(memories: Sequence[Memory], query_embedding: Sequence[float] | None) -> Floats:
     """Similarity of each memory to the query, NaN where there is none.
 

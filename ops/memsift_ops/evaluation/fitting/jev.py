@@ -7,14 +7,12 @@ import math
 import numpy as np
 
 from memsift_ops.datasets import Case
-from memsift_ops.evaluation.fitting.linear import Floats, Linear, Table
+from memsift_ops.evaluation.fitting.linear import Linear, Table
 from memsift_producer.prefilter import by_kind, prefilter
 from memsift_schemas import settings
 from memsift_schemas.job import RerankJob
 from memsift_schemas.settings import ProducerSettings, WorkerSettings
-from memsift_workers.rankers.jev import FEATURES, features
-
-_DECIMALS = 9
+from memsift_workers.rankers.jev import FEATURES, features, weigh
 
 
 def jev() -> Linear:
@@ -38,9 +36,4 @@ def jev() -> Linear:
 
     names = tuple(f"jev_weight_{name}" for name in FEATURES)
     defaults = np.array([WorkerSettings.model_fields[name].default for name in names], dtype=np.float64)
-    return Linear("jev", names, defaults, -math.inf, table, _scores)
-
-
-def _scores(values: Floats, weights: Floats) -> Floats:
-    # As the ranker does: ties shall be ties.
-    return np.round(values @ weights, _DECIMALS)
+    return Linear("jev", names, defaults, -math.inf, table, weigh)

@@ -7,7 +7,7 @@ import numpy as np
 from memsift_ops.datasets import Case
 from memsift_ops.evaluation.fitting.linear import Floats, Linear, Table
 from memsift_producer.prefilter.duplicates import duplicates
-from memsift_producer.prefilter.signals import keyword_scores, mix, normalised, recency, similarities
+from memsift_producer.prefilter.signals import mix, signals
 from memsift_schemas import settings
 from memsift_schemas.settings import ProducerSettings
 
@@ -21,13 +21,9 @@ def prefilter() -> Linear:
     def table(one: Case) -> Table:
         repeated = duplicates(one.memories)
         rest = [memory for place, memory in enumerate(one.memories) if place not in repeated]
-        signals = [
-            normalised(similarities(rest, None)),
-            normalised(recency(rest, one.now, half_life_days)),
-            normalised(keyword_scores(one.query, rest)),
-        ]
+        found = signals(one.query, rest, now=one.now, half_life_days=half_life_days)
         pruned = tuple(one.memories[place].id for place in sorted(repeated))
-        return Table(tuple(memory.id for memory in rest), np.stack(signals, axis=1), pruned, one.gold)
+        return Table(tuple(memory.id for memory in rest), np.stack(found, axis=1), pruned, one.gold)
 
     defaults = np.array([ProducerSettings.model_fields[name].default for name in SETTINGS], dtype=np.float64)
     return Linear("prefilter", SETTINGS, defaults, 0.0, table, _scores)

@@ -2,6 +2,6 @@
 
 from memsift_workers.rankers.jev.features import FEATURES, features
 from memsift_workers.rankers.jev.lexical import Collection
-from memsift_workers.rankers.jev.ranker import JevRanker, weights
+from memsift_workers.rankers.jev.ranker import JevRanker, weigh, weights
 
-__all__ = ["FEATURES", "Collection", "JevRanker", "features", "weights"]
+__all__ = ["FEATURES", "Collection", "JevRanker", "features", "weigh", "weights"]

@@ -89,7 +89,7 @@ class JevRanker:
 
     def _score(self, job: RerankJob, counted: Counted) -> Outcome:
         try:
-            scores = np.round(features(job, counted.collection) @ self._weights, _DECIMALS).tolist()
+            scores = weigh(features(job, counted.collection), self._weights).tolist()
             asked = analyse_query(job.query).text.counts
             held = [analyse(memory.text).counts.keys() for memory in job.candidates]
         except Exception as error:  # noqa: BLE001  # a bad job must not take its batch down
@@ -126,6 +126,12 @@ class JevRanker:
 def weights(settings: WorkerSettings) -> Floats:
     """The weight of each of `FEATURES`."""
     return np.array([getattr(settings, f"jev_weight_{name}") for name in FEATURES], dtype=np.float64)
+
+
+def weigh(values: Floats, weights: Floats) -> Floats:
+    """The score of each row of `features`."""
+    scores: Floats = np.round(values @ weights, _DECIMALS)
+    return scores
 
 
 _WARM_UP = {
