@@ -85,6 +85,17 @@ def _tell_what_is_waited_for() -> LineSink:
     return tell
 
 
+def running() -> Answering | None:
+    """The stack at `MEMSIFT_REDIS_URL`, if it has a ready worker.
+
+    Raises:
+        SettingsError: a setting is wrong.
+    """
+    wanted = settings.load(ProducerSettings)
+    workers = services.ready_workers(wanted.redis_url, wanted.queue)
+    return Answering(wanted.redis_url, wanted.queue, workers[0]) if workers else None
+
+
 @contextlib.contextmanager
 def running_or_temporary() -> Iterator[Answering]:
     """The stack at `MEMSIFT_REDIS_URL` if it has a ready worker, else a temporary one.
@@ -93,10 +104,8 @@ def running_or_temporary() -> Iterator[Answering]:
         Failure: see `temporary`.
         SettingsError: a setting is wrong.
     """
-    wanted = settings.load(ProducerSettings)
-    workers = services.ready_workers(wanted.redis_url, wanted.queue)
-    if workers:
-        yield Answering(wanted.redis_url, wanted.queue, workers[0])
+    if (answering := running()) is not None:
+        yield answering
         return
     console.stderr().print("No ready worker at MEMSIFT_REDIS_URL: starting a temporary stack.")
     with temporary() as answering:

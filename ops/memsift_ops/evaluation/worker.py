@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import psutil
 
-from memsift_ops import services
+from memsift_ops import environment, services
 from memsift_ops.errors import Refused
-from memsift_ops.local import Answering, temporary
+from memsift_ops.local import Answering, running, temporary
 from memsift_schemas import calibration, settings
 from memsift_schemas.settings import ProducerSettings, WorkerSettings, asks_runtime
 
@@ -31,15 +31,13 @@ def serving(rankers: Sequence[str], strategy: str | None = None) -> Iterator[Ans
         Failure: a process did not start, or the model cannot be had.
         SettingsError: a setting is wrong.
     """
-    wanted = settings.load(ProducerSettings)
-    workers = services.ready_workers(wanted.redis_url, wanted.queue)
-    if workers:
-        yield Answering(wanted.redis_url, wanted.queue, workers[0])
+    if (answering := running()) is not None:
+        yield answering
         return
     needs_model = any(asks_runtime(ranker) for ranker in rankers)
     what = f"a worker that serves {', '.join(rankers)}" + (f" by {strategy}" if strategy else "")
     told = {**worker_environment(rankers), **({"MEMSIFT_STRATEGY": strategy} if strategy else {})}
-    with _environment(told), temporary(what, model=needs_model) as answering:
+    with environment.variables(told), temporary(what, model=needs_model) as answering:
         yield answering
 
 
@@ -69,7 +67,7 @@ def worker_environment(rankers: Sequence[str]) -> dict[str, str]:
 
 
 def relevant_settings() -> dict[str, object]:
-    """The settings that may change a ranking, JSON-ready and without addresses of Redis or secrets.
+    """The settings that may change a ranking, JSON-ready; without keys and the queue's address.
 
     Raises:
         SettingsError: a setting is wrong, or the calibration cannot be read.
@@ -108,18 +106,3 @@ class WorkerCpu:
         except psutil.Error:
             return None
         return float(times.user + times.system)
-
-
-@contextlib.contextmanager
-def _environment(told: Mapping[str, str]) -> Iterator[None]:
-    """Set variables for the children that are started meanwhile."""
-    before = {name: os.environ.get(name) for name in told}
-    os.environ.update(told)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from memsift_ops import valkey
+from memsift_ops import environment, valkey
 from memsift_ops.evaluation import deployment, worker
 from memsift_schemas.settings import WorkerSettings
 from tests.ops.eval.made_up import write_set
@@ -28,7 +28,7 @@ def test_a_temporary_worker_serves_what_was_asked(monkeypatch):
 def test_the_environment_is_put_back(monkeypatch):
     monkeypatch.setenv("MEMSIFT_RANKER", "local")
     monkeypatch.delenv("MEMSIFT_ALSO_SERVE", raising=False)
-    with worker._environment({"MEMSIFT_RANKER": "jev", "MEMSIFT_ALSO_SERVE": ""}):
+    with environment.variables({"MEMSIFT_RANKER": "jev", "MEMSIFT_ALSO_SERVE": ""}):
         assert os.environ["MEMSIFT_RANKER"] == "jev"
     assert os.environ["MEMSIFT_RANKER"] == "local"
     assert "MEMSIFT_ALSO_SERVE" not in os.environ

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dotenv import dotenv_values
 
+from memsift_ops import environment
 from memsift_ops.errors import Refused
 from memsift_schemas.settings import PREFIX
 
@@ -74,17 +75,9 @@ def applied(path: Path | None) -> Iterator[None]:
         Refused: see `read`.
     """
     given = {} if path is None else read(path)
-    before = dict(os.environ)
-    digests = [told for told in (before.get(FITTED_ON), given.get(FITTED_ON)) if told]
-    added = {name: value for name, value in given.items() if name not in before}
+    digests = [told for told in (os.environ.get(FITTED_ON), given.get(FITTED_ON)) if told]
+    added = {name: value for name, value in given.items() if name not in os.environ}
     if digests:
         added[FITTED_ON] = ",".join(digests)
-    os.environ.update(added)
-    try:
+    with environment.variables(added):
         yield
-    finally:
-        for name in added:
-            if name in before:
-                os.environ[name] = before[name]
-            else:
-                os.environ.pop(name, None)
