@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memsift_ops.evaluation.quality import AT_ONCE, Interval
+from memsift_ops.evaluation.quality import AT_ONCE, Interval, times_drawn
 from memsift_ops.metrics import BOOTSTRAP_SAMPLES
 
 Floats = npt.NDArray[np.float64]
@@ -39,7 +39,7 @@ def auroc_interval(answerable: Sequence[float], unanswerable: Sequence[float], *
     wins = _wins(answerable, unanswerable)
     found = np.empty(BOOTSTRAP_SAMPLES)
     for start in range(0, BOOTSTRAP_SAMPLES, AT_ONCE):
-        rows, columns = (_times_drawn(random, count) for count in wins.shape)
+        rows, columns = (times_drawn(random, count) for count in wins.shape)
         found[start : start + AT_ONCE] = ((rows @ wins) * columns).sum(axis=1) / wins.size
     low, high = np.percentile(found, [2.5, 97.5])
     return float(low), float(high)
@@ -61,9 +61,3 @@ def _wins(answerable: Sequence[float], unanswerable: Sequence[float]) -> Floats:
     differences = np.asarray(answerable)[:, None] - np.asarray(unanswerable)[None, :]
     wins: Floats = (np.sign(differences) + 1) / 2
     return wins
-
-
-def _times_drawn(random: np.random.Generator, count: int) -> Floats:
-    """How often each of `count` is in each of `AT_ONCE` samples with replacement; shape (AT_ONCE, count)."""
-    drawn = random.integers(0, count, (AT_ONCE, count)) + np.arange(AT_ONCE)[:, None] * count
-    return np.bincount(drawn.ravel(), minlength=AT_ONCE * count).reshape(AT_ONCE, count).astype(np.float64)

@@ -6,6 +6,7 @@ No text of a user, but for a ranker's own words, which may quote one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
@@ -13,6 +14,8 @@ from memsift_producer import Reranking
 from memsift_schemas.result import RerankResult, Source
 
 PREFILTER = "prefilter"
+# A cost is told for this many calls.
+CALLS = 1_000_000
 # What names an outcome: set, ranker, query.
 Key = tuple[str, str, str]
 
@@ -82,11 +85,7 @@ def of_prefilter(reranking: Reranking, key: Key, *, cpu_ms: float | None) -> Out
     fallback = reranking.fallback
     return Outcome(
         **_names(key),
-        ranking=_whole(fallback),
-        pruned=len(fallback.pruned),
-        scores=_scores(fallback),
-        evidence=_known([place.evidence for place in fallback.ranking]),
-        relevance=_known([place.relevance for place in fallback.ranking]),
+        **_ranked(fallback),
         total_ms=reranking.result.timings_ms["total"],
         rank_ms=fallback.timings_ms.get("prefilter"),
         cpu_ms=cpu_ms,
@@ -100,13 +99,7 @@ def of_ranker(reranking: Reranking, key: Key, *, cpu_ms: float | None) -> Outcom
     return Outcome(
         **_names(key),
         cause=None if answered else str(result.cause),
-        ranking=_whole(result) if answered else (),
-        pruned=len(result.pruned) if answered else 0,
-        scores=_scores(result) if answered else (),
-        evidence=_known([place.evidence for place in result.ranking]) if answered else (),
-        relevance=_known([place.relevance for place in result.ranking]) if answered else (),
-        model=result.model if answered else "",
-        reason=result.reason if answered else None,
+        **(_ranked(result) if answered else {}),
         total_ms=result.timings_ms["total"],
         rank_ms=result.timings_ms.get("rank"),
         cpu_ms=cpu_ms,
@@ -121,12 +114,18 @@ def _names(key: Key) -> dict[str, str]:
     return dict(zip(("set", "ranker", "query"), key, strict=True))
 
 
-def _whole(result: RerankResult) -> tuple[str, ...]:
-    return (*(place.id for place in result.ranking), *result.pruned)
-
-
-def _scores(result: RerankResult) -> tuple[float, ...]:
-    return tuple(place.score for place in result.ranking)
+def _ranked(result: RerankResult) -> dict[str, Any]:
+    """All that is left out where somebody else answered."""
+    places = result.ranking
+    return {
+        "ranking": (*(place.id for place in places), *result.pruned),
+        "pruned": len(result.pruned),
+        "scores": tuple(place.score for place in places),
+        "evidence": _known([place.evidence for place in places]),
+        "relevance": _known([place.relevance for place in places]),
+        "model": result.model,
+        "reason": result.reason,
+    }
 
 
 def _known(values: Sequence[float | None]) -> tuple[float, ...]:

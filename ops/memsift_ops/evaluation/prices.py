@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, Val
 
 from memsift_ops.errors import Refused
 from memsift_ops.evaluation import names
-from memsift_ops.evaluation.outcome import PREFILTER, Outcome
+from memsift_ops.evaluation.outcome import CALLS, PREFILTER, Outcome
 from memsift_schemas.errors import describe
 from memsift_schemas.settings import RANKERS
 from memsift_workers.rankers.prices import Prices
@@ -22,7 +22,6 @@ from memsift_workers.rankers.prices import Prices
 # `--prices default` is the file that comes with the package.
 DEFAULT = "default"
 SHIPPED = Path(__file__).with_name("prices.toml")
-CALLS = 1_000_000
 MS_AN_HOUR = 3_600_000
 # Nothing reads tokens there.
 WITHOUT_TOKENS = (PREFILTER, "jev")

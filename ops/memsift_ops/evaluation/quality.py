@@ -69,8 +69,12 @@ def intervals(values: npt.NDArray[np.float64], *, seed: int) -> list[Interval]:
     count = len(values)
     means = np.empty((BOOTSTRAP_SAMPLES, values.shape[1]))
     for start in range(0, BOOTSTRAP_SAMPLES, AT_ONCE):
-        drawn = random.integers(0, count, (AT_ONCE, count)) + np.arange(AT_ONCE)[:, None] * count
-        times = np.bincount(drawn.ravel(), minlength=AT_ONCE * count).reshape(AT_ONCE, count)
-        means[start : start + AT_ONCE] = times @ values / count
+        means[start : start + AT_ONCE] = times_drawn(random, count) @ values / count
     low, high = np.percentile(means, [2.5, 97.5], axis=0)
     return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+
+def times_drawn(random: np.random.Generator, count: int) -> npt.NDArray[np.float64]:
+    """How often each of `count` is in each of `AT_ONCE` samples with replacement; shape (AT_ONCE, count)."""
+    drawn = random.integers(0, count, (AT_ONCE, count)) + np.arange(AT_ONCE)[:, None] * count
+    return np.bincount(drawn.ravel(), minlength=AT_ONCE * count).reshape(AT_ONCE, count).astype(np.float64)

@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from memsift_ops.datasets import Case, sibling
 from memsift_ops.evaluation import abstention, calibrated
-from memsift_ops.evaluation.outcome import PREFILTER, Key, Outcome
+from memsift_ops.evaluation.outcome import CALLS, PREFILTER, Key, Outcome
 from memsift_ops.evaluation.quality import METRICS, intervals, of_ranking, oracle_p_at_3
 
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
-CALLS = 1_000_000
 # A question and what a ranker made of it.
 Answered = tuple[Case, Outcome]
 

@@ -8,11 +8,9 @@ from typing import Any, Literal, NamedTuple
 from memsift_ops.datasets import Case
 from memsift_ops.evaluation import calibrated
 from memsift_ops.evaluation.fitting.calibration import fit_curve
-from memsift_ops.evaluation.fitting.folds import folds
+from memsift_ops.evaluation.fitting.folds import FOLDS, folds
 from memsift_ops.evaluation.outcome import Outcome
 from memsift_schemas.calibration import Curve
-
-FOLDS = 5
 
 Method = Literal["isotonic", "platt"]
 

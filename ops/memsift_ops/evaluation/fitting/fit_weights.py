@@ -16,6 +16,7 @@ from memsift_ops.commands.version import versions
 from memsift_ops.datasets import Case
 from memsift_ops.errors import Failure
 from memsift_ops.evaluation.fitting import jev, prefilter, settings_file, weights
+from memsift_ops.evaluation.fitting.folds import FOLDS
 from memsift_ops.evaluation.fitting.linear import Table
 from memsift_ops.evaluation.fitting.weights import Gain, Learnt
 from memsift_schemas.settings import PREFIX
@@ -123,9 +124,7 @@ def _json(kind: str, learnt: Learnt, fitted_on: Mapping[str, str], out: Path) ->
 
 
 def _tell(learnt: Learnt, out: Path) -> None:
-    click.echo(
-        f"MRR by {weights.FOLDS}-fold cross-validation: no question is ranked with weights fitted on it"
-    )
+    click.echo(f"MRR by {FOLDS}-fold cross-validation: no question is ranked with weights fitted on it")
     overall = {"each set counting the same": learnt.overall} if len(learnt.sets) > 1 else {}
     for name, one in {**learnt.sets, **overall}.items():
         click.echo(f"  {name}: {_told(one)}")

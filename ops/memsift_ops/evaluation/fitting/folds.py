@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 Places = npt.NDArray[np.intp]
+# How many there are, in every fit.
+FOLDS = 5
 
 
 def folds(groups: Sequence[str], count: int, *, seed: int) -> Iterator[tuple[Places, Places]]:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from memsift_ops.evaluation.fitting import listwise
-from memsift_ops.evaluation.fitting.folds import Places, folds
+from memsift_ops.evaluation.fitting.folds import FOLDS, Places, folds
 from memsift_ops.evaluation.fitting.linear import Floats, Linear, Table
 from memsift_ops.evaluation.quality import intervals
 
-FOLDS = 5
 # From "nearly free" to "the defaults", for a mean loss in nats and weights around 1.
 PULLS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # How often `learn` fits: in each outer fold and once at the end every pull in every inner fold, and the best.
