@@ -5,34 +5,15 @@ import json
 
 import pytest
 import sentry_sdk
-from sentry_sdk.transport import Transport
 
 from memsift_producer.preparation import Question, prepare
-from memsift_schemas import ProducerSettings, WorkerSettings, calibration, message, wire
+from memsift_schemas import ProducerSettings, calibration, message, wire
 from memsift_schemas.clock import SystemClock
-from memsift_workers import observability, tracing
+from memsift_workers import tracing
 from memsift_workers.runtimes.sglang_http import SGLangHttp
 from tests.samples import NOW, job, memories
 
 SECRET = "xyzzy-secret"
-
-
-class Recorder(Transport):
-    sent: list = []  # noqa: RUF012  # shared on purpose: Sentry makes the instance
-
-    def capture_envelope(self, envelope):
-        self.sent += [item.payload.json for item in envelope.items if item.type == "transaction"]
-
-
-@pytest.fixture
-def sentry(monkeypatch):
-    Recorder.sent = []
-    real = sentry_sdk.init
-    monkeypatch.setattr(sentry_sdk, "init", lambda **options: real(transport=Recorder, **options))
-    observability.start(WorkerSettings(sentry_dsn="https://key@sentry.invalid/1"))
-    yield Recorder
-    sentry_sdk.get_client().close()
-    sentry_sdk.get_global_scope().set_client(None)
 
 
 def traced(sampled="1", at=1, **fields):
@@ -50,30 +31,30 @@ def rank(*jobs):
 def test_each_sampled_job_continues_its_own_trace(sentry):
     jobs = [traced(at=1), traced(at=2)]
     rank(*jobs)
-    for at, (one, sent) in enumerate(zip(jobs, sentry.sent, strict=True), start=1):
+    for at, (one, sent) in enumerate(zip(jobs, sentry.transactions, strict=True), start=1):
         trace = sent["contexts"]["trace"]
         assert (trace["trace_id"], trace["parent_span_id"]) == (f"{at:032x}", f"{at:016x}")
         assert (sent["transaction"], trace["op"]) == ("memsift.rerank", "queue.process")
         assert trace["data"]["messaging.message.id"] == one.id
         assert trace["data"]["messaging.message.receive.latency"] == pytest.approx(250)
-    assert SECRET not in json.dumps(sentry.sent)
+    assert SECRET not in json.dumps(sentry.transactions)
 
 
 @pytest.mark.parametrize("headers", [{}, {"sentry-trace": ""}, {"sentry-trace": "1" * 32 + "-" + "2" * 16},
                                      {"sentry-trace": "1" * 32 + "-" + "2" * 16 + "-0"}])  # fmt: skip
 def test_what_the_frontend_does_not_sample_is_not_sent(sentry, headers):
     assert rank(job(trace=headers)) == {}
-    assert sentry.sent == []
+    assert sentry.transactions == []
 
 
 def test_headers_that_are_nonsense_start_no_trace_of_somebody_else(sentry):
     rank(job(trace={"sentry-trace": f"{SECRET}-1", "baggage": SECRET}))
-    assert SECRET not in json.dumps(sentry.sent)
+    assert SECRET not in json.dumps(sentry.transactions)
 
 
 def test_the_runtime_is_told_the_first_sampled_trace_in_both_forms(sentry):
     found = rank(traced("0", at=1), traced(at=2), traced(at=3))
-    (first, _) = sentry.sent
+    (first, _) = sentry.transactions
     span = first["contexts"]["trace"]["span_id"]
     assert found == {
         "sentry-trace": f"{2:032x}-{span}-1",
@@ -93,7 +74,7 @@ def test_an_error_ends_the_transactions_too(sentry):
     with pytest.raises(ValueError):  # noqa: PT011
         failing()
     sentry_sdk.flush(2)
-    assert len(sentry.sent) == 1
+    assert len(sentry.transactions) == 1
     assert tracing.headers() == {}
 
 
@@ -135,7 +116,7 @@ async def test_a_frontends_trace_reaches_worker_and_runtime(sentry):
     await http.close()
     server.close()
     sentry_sdk.flush(2)
-    worker = next(sent for sent in sentry.sent if sent["transaction"] == "memsift.rerank")
+    worker = next(sent for sent in sentry.transactions if sent["transaction"] == "memsift.rerank")
     assert worker["contexts"]["trace"]["trace_id"] == chat.trace_id
     assert worker["contexts"]["trace"]["parent_span_id"] == chat.span_id
     assert f"traceparent: 00-{chat.trace_id}-{worker['contexts']['trace']['span_id']}-01" in seen[0]
