@@ -181,10 +181,10 @@ class World:
         self.wait(heard, READY_S)
 
     def _valkey_answers(self) -> bool:
-        return services.server_answers(valkey.url(self._ports["valkey"]))
+        return services.server_answers(self.direct_url)
 
     def _workers_ready(self) -> bool:
-        ready = {one.pid for one in services.ready_workers(valkey.url(self._ports["valkey"]), self.queue)}
+        ready = {one.pid for one in services.ready_workers(self.direct_url, self.queue)}
         return {self._processes[name].pid for name in self._worker_names} <= ready
 
     def _last_lines(self) -> list[str]:
@@ -213,7 +213,7 @@ class World:
         self._start("proxy", lambda: [*PYTHON, f"{chaos}.proxy", ports["control"], *routes])
         if not self.wait(self._valkey_answers, READY_S):
             raise Failure("Valkey was not ready in time")
-        url = valkey.url(self._ports["valkey"])
+        url = self.direct_url
         self._start("events", lambda: [*PYTHON, f"{chaos}.events", url, self._file("events.seen")])
         for name in self._worker_names:
             self._start(name, lambda name=name: services.worker_command(name, self._loglevel))  # type: ignore[misc]

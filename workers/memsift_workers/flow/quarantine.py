@@ -42,7 +42,7 @@ class Quarantine:
         self._refreshed_at = -REFRESH_EVERY_S
 
     def blames(self, job: RerankJob) -> int:
-        """How often a runtime died of this content: 0, 1 (a suspect) or more (see `is_quarantined`)."""
+        """How often a runtime died of this content: 0, 1 (a suspect), or `BLAMES` and more."""
         if not self._blames:
             return 0  # nearly always; nothing is hashed
         return self._blames.get(self._fingerprint(job), 0)
