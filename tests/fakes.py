@@ -1,7 +1,11 @@
 """A runtime that does what a test tells it to."""
 
 import asyncio
+import time
 
+from memsift_workers.decks.deck import Deck, Limits
+from memsift_workers.decks.session import Decks, Laid, lay_one
+from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.base import Answer, Json, Labels, Likelihood, RuntimeTimeout
 
 
@@ -22,8 +26,8 @@ class FakeRuntime:
     async def start(self):
         self.starts += 1
 
-    async def check_labels(self, labels):
-        return None
+    async def usable_labels(self, labels):
+        return tuple(labels)
 
     async def close(self):
         return None
@@ -44,7 +48,7 @@ class FakeRuntime:
     @staticmethod
     def by_words(call):
         """More words in common with the suffix, more probable; good enough to tell memories apart."""
-        words = set(call.prefix.lower().replace(".", " ").split())
+        words = set("".join(call.prefix).lower().replace(".", " ").split())
         shared = sum(word.strip("?.") in words for word in call.suffix.lower().split())
         tokens = {"prompt_tokens": 10, "cached_tokens": 4}
         match call.wish:
@@ -54,3 +58,22 @@ class FakeRuntime:
                 return Answer(logprobs=tuple(-float(at) for at in range(len(labels))), **tokens)
             case Json():
                 return Answer(text='{"ranking": ["m2", "m1"], "reason": "because"}', **tokens)
+
+
+LIMITS = Limits(memories=128, tokens=4096, carry=0.02)
+
+
+def decks(store=None, *, runtime="r1", limits=LIMITS):
+    """Without a store each turn has a deck of its own."""
+    return Decks(limits, store, runtime=runtime, clock=time.monotonic)
+
+
+def local_ranker(runtime, strategy, store=None):
+    """The `local` ranker."""
+    return LocalRanker(runtime, strategy, decks(store))
+
+
+def laid_alone(strategy, job):
+    """The deck of a session's first turn."""
+    limits = Limits(strategy.deck_size, 10**6, 0.02)
+    return lay_one(job, Deck(), limits, "r1")[0] if strategy.deck_size else Laid()

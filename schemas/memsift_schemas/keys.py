@@ -5,6 +5,8 @@ A queue named in braces, such as `{memsift}.rerank`, puts all of them into one s
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 # A queue that nobody drains or fills goes away this long after its last job's deadline: it holds memories.
 QUEUE_TTL_S = 60.0
 
@@ -17,6 +19,21 @@ def breaker_key(queue: str) -> str:
 def cancel_key(queue: str, job_id: str) -> str:
     """The key whose presence tells a worker that nobody waits for this job any more."""
     return f"{queue}:cancel:{job_id}"
+
+
+def deck_key(queue: str, user: str, session: str) -> str:
+    """The session's deck: which memories its prompt shows, and in which order."""
+    return f"{queue}:deck:{_digest(user)}:{_digest(session)}"
+
+
+def decks_key(queue: str, user: str) -> str:
+    """The set of the keys of a user's decks."""
+    return f"{queue}:decks:{_digest(user)}"
+
+
+def forgotten_key(queue: str, user: str) -> str:
+    """The set of ids that no deck of the user may hold for now."""
+    return f"{queue}:forgotten:{_digest(user)}"
 
 
 def reply_key(queue: str, name: str) -> str:
@@ -36,3 +53,8 @@ def workers_key(queue: str) -> str:
     show it the names of other frontends' reply lists.
     """
     return f"{queue}:workers"
+
+
+def _digest(name: str) -> str:
+    """Names of users and sessions may say who somebody is, and keys show up in logs of slow commands."""
+    return blake2b(name.encode(), digest_size=12).hexdigest()

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pydantic import Field, FiniteFloat, TypeAdapter
 
 from memsift_schemas.calibration import Curve
+from memsift_schemas.deck_use import DeckUse
 from memsift_schemas.memory import Id, Model
 
 
@@ -85,6 +86,7 @@ class RerankResult(Model):
         cached_tokens: how many of them came from the prefix cache.
         output_tokens: tokens that were generated.
         cost_usd: what this job cost at a paid service; 0 for a model of one's own.
+        deck: the session's deck; None where the worker's strategy has none.
     """
 
     job_id: Id
@@ -101,6 +103,7 @@ class RerankResult(Model):
     cached_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
     cost_usd: FiniteFloat = Field(default=0.0, ge=0)
+    deck: DeckUse | None = None
 
 
 def ranked(places: Iterable[tuple[str, float, float]], *, curve: Curve | None) -> tuple[Ranked, ...]:

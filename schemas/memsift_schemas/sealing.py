@@ -9,7 +9,8 @@ Its argument, and the ranking that comes back, are sealed:
 `sealed` is nonce (12 random bytes), ciphertext and tag (16 bytes) of AES-256-GCM over the JSON that
 `memsift_schemas.wire` would have sent. The associated data is `memsift/1`, the direction (`job` or `reply`),
 the key id and the job id, with zero bytes between them, so that a sealed body opens in its own job and
-direction alone. `reply_to` is repeated inside, where it is compared. Refusals travel clear: they hold a job
+direction alone. A session's deck is sealed likewise, in the direction `deck` and with its Redis key for the
+id. `reply_to` is repeated inside, where it is compared. Refusals travel clear: they hold a job
 id and a cause, and a worker without the key must still be able to say so.
 
 With keys set, neither side takes a job or a ranking that is clear.
@@ -36,7 +37,7 @@ VARIABLE = "MEMSIFT_SEAL_KEYS"
 KEY_BYTES = 32
 NONCE_BYTES = 12
 
-Direction = Literal["job", "reply"]
+Direction = Literal["job", "reply", "deck"]
 
 _KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 

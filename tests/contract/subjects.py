@@ -9,7 +9,6 @@ from memsift_workers.runtimes.base import (
     Json,
     Labels,
     Likelihood,
-    RuntimeMisconfigured,
     RuntimeUnavailable,
 )
 from memsift_workers.runtimes.sglang import SGLangRuntime
@@ -29,17 +28,20 @@ class CachingFake(FakeRuntime):
         super().__init__(rule=self.remember)
         self.seen = set()
 
-    async def check_labels(self, labels):
-        if any(" " in label for label in labels) or len(set(labels)) != len(labels):
-            raise RuntimeMisconfigured("labels must be different words")
+    async def usable_labels(self, labels):
+        return tuple(dict.fromkeys(label for label in labels if label and " " not in label))
 
     def remember(self, call):
-        words, asked, known = call.prefix.split(), call.suffix.split(), 0
+        words, asked, known = "".join(call.prefix).split(), call.suffix.split(), 0
         for size in range(1, len(words) + 1):
             key = (call.namespace, *words[:size])
             known = size if key in self.seen else known
             self.seen.add(key)
-        tokens = {"prompt_tokens": len(words) + len(asked), "cached_tokens": known}
+        tokens = {
+            "prompt_tokens": len(words) + len(asked),
+            "prefix_tokens": tuple(len(piece.split()) for piece in call.prefix),
+            "cached_tokens": known,
+        }
         match call.wish:
             case Likelihood():
                 return Answer(logprobs=tuple(-1.0 if word in words else -2.0 for word in asked), **tokens)

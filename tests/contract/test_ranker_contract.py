@@ -8,7 +8,6 @@ import pytest
 from memsift_schemas import Cause, SystemClock
 from memsift_schemas.calibration import Curve
 from memsift_workers.rankers.base import Ranker, RankFault, Scores, to_result
-from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.remembering import Remembering
 from memsift_workers.strategies.likelihood import Likelihood
 from memsift_workers.strategies.listwise import Listwise
@@ -16,7 +15,7 @@ from memsift_workers.strategies.pointwise import Pointwise
 from memsift_workers.strategies.scorecard import Scorecard
 from memsift_workers.strategies.templates import TEMPLATES
 from tests.contract.subjects import SUBJECTS, Faulty, runtime
-from tests.fakes import FakeRuntime
+from tests.fakes import FakeRuntime, local_ranker
 from tests.samples import TEXTS, job, memory
 
 __all__ = ["runtime"]
@@ -37,7 +36,7 @@ with_every_strategy = pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda
 @with_every_strategy
 async def test_a_ranking_holds_every_memory_once_and_comes_out_the_same_twice(runtime, strategy):
     # As a worker puts it together.
-    ranker = LocalRanker(Remembering(runtime, SystemClock()), strategy)
+    ranker = local_ranker(Remembering(runtime, SystemClock()), strategy)
     await ranker.start()
     assert isinstance(ranker, Ranker)
     jobs = [job(), job(query="钥匙在哪里？"), job(1)]
@@ -56,7 +55,7 @@ async def test_a_ranking_holds_every_memory_once_and_comes_out_the_same_twice(ru
 @on_every_runtime
 @with_every_strategy
 async def test_evidence_is_a_finite_number_for_each_memory_and_relevance_rises_with_it(runtime, strategy):
-    ranker = LocalRanker(runtime, strategy)
+    ranker = local_ranker(runtime, strategy)
     await ranker.start()
     curve = Curve(method="platt", slope=0.5, intercept=-1.0, n=9, positives=3)
     jobs = [job(top_k=2), job(query="钥匙在哪里？"), job(1)]
@@ -75,7 +74,7 @@ async def test_evidence_is_a_finite_number_for_each_memory_and_relevance_rises_w
 @on_every_runtime
 @with_every_strategy
 async def test_a_demand_leaves_out_of_the_prompt_and_never_out_of_the_ranking(runtime, strategy):
-    ranker = LocalRanker(runtime, strategy)
+    ranker = local_ranker(runtime, strategy)
     await ranker.start()
     curve = Curve(method="platt", slope=0.5, n=9, positives=3)
     whole = job(top_k=3)
@@ -96,20 +95,20 @@ async def test_a_demand_leaves_out_of_the_prompt_and_never_out_of_the_ranking(ru
 @pytest.mark.parametrize("fault", ["garbage", "too_few", "http_500"])
 async def test_a_runtime_that_fails_gives_a_fault_and_never_a_ranking(runtime, strategy, fault):
     jobs = [job(), job()]
-    outcomes = await LocalRanker(Faulty(runtime, fault), strategy).rank(jobs, timeout=60)
+    outcomes = await local_ranker(Faulty(runtime, fault), strategy).rank(jobs, timeout=60)
     expected = Cause.RUNTIME_UNAVAILABLE if fault == "http_500" else Cause.RUNTIME_GARBAGE
     assert [_cause(*pair) for pair in zip(outcomes, jobs, strict=True)] == [expected] * 2
 
 
 @on_every_runtime
 async def test_without_a_fault_put_in_the_same_harness_gives_rankings(runtime):
-    outcomes = await LocalRanker(Faulty(runtime, None), STRATEGIES[0]).rank([job(), job()], timeout=60)
+    outcomes = await local_ranker(Faulty(runtime, None), STRATEGIES[0]).rank([job(), job()], timeout=60)
     assert all(isinstance(outcome, Scores) for outcome in outcomes)
 
 
 @with_every_strategy
 async def test_a_runtime_that_never_answers_is_a_timeout(strategy):
-    outcomes = await LocalRanker(FakeRuntime(hang=True), strategy).rank([job(), job()], timeout=0.05)
+    outcomes = await local_ranker(FakeRuntime(hang=True), strategy).rank([job(), job()], timeout=0.05)
     assert [_cause(outcome) for outcome in outcomes] == [Cause.RUNTIME_TIMEOUT] * 2
 
 
@@ -160,7 +159,7 @@ QUESTIONS = {
 @pytest.mark.engine
 @pytest.mark.parametrize("tongue", ["en", "zh"])
 async def test_an_injected_order_gains_no_more_than_a_harmless_sentence(embedded_runtime, tongue):
-    ranker = LocalRanker(embedded_runtime, STRATEGIES[0])
+    ranker = local_ranker(embedded_runtime, STRATEGIES[0])
     await ranker.start()
 
     async def order(query, attacker=None, added=""):
@@ -187,6 +186,6 @@ def _cause(outcome, whole=None):
     """Of a fault, or of scores that may not leave."""
     if isinstance(outcome, Scores):
         with pytest.raises(RankFault) as caught:
-            to_result(whole, outcome, LocalRanker(FakeRuntime(), STRATEGIES[0]))
+            to_result(whole, outcome, local_ranker(FakeRuntime(), STRATEGIES[0]))
         return caught.value.cause
     return outcome.cause

@@ -13,7 +13,6 @@ from memsift_workers.runtimes.base import (
     Labels,
     Likelihood,
     Runtime,
-    RuntimeMisconfigured,
     RuntimeTimeout,
 )
 from tests.contract.subjects import SUBJECTS, runtime
@@ -37,7 +36,7 @@ SCHEMA = {
 
 
 def likelihood(memory, question=QUESTION, namespace="u"):
-    return Call(f"{memory}{ASKS}", question, Likelihood(), namespace)
+    return Call((f"{memory}{ASKS}",), question, Likelihood(), namespace)
 
 
 def total(answer):
@@ -103,7 +102,7 @@ async def test_cached_tokens_grow_on_a_shared_prefix(runtime):
 
 
 async def test_labels_have_one_logprob_each(runtime):
-    call = Call(f"{DOGS}\n", "Are there dogs? Answer yes or no:", Labels((" yes", " no", " maybe")), "u")
+    call = Call((f"{DOGS}\n",), "Are there dogs? Answer yes or no:", Labels((" yes", " no", " maybe")), "u")
     first, second = await runtime.run([call, call], timeout=60)
     assert len(first.logprobs) == 3
     assert all(math.isfinite(one) and one <= 1e-6 for one in first.logprobs)
@@ -111,7 +110,7 @@ async def test_labels_have_one_logprob_each(runtime):
 
 
 async def test_json_follows_the_schema(runtime):
-    call = Call(f"m1: {DOGS}\nm2: {TAXES}\n", "Ranking as JSON:", Json(SCHEMA, max_tokens=60), "u")
+    call = Call((f"m1: {DOGS}\nm2: {TAXES}\n",), "Ranking as JSON:", Json(SCHEMA, max_tokens=60), "u")
     (answer,) = await runtime.run([call], timeout=60)
     assert set(orjson.loads(answer.text)["ranking"]) <= {"m1", "m2"}
     assert answer.output_tokens > 0
@@ -120,8 +119,8 @@ async def test_json_follows_the_schema(runtime):
 async def test_wishes_may_be_mixed_in_a_batch(runtime):
     calls = [
         likelihood(DOGS),
-        Call(f"{DOGS}\n", "Are there dogs?", Labels((" yes", " no")), "u"),
-        Call(f"m1: {DOGS}\nm2: {TAXES}\n", "Ranking as JSON:", Json(SCHEMA, max_tokens=60), "u"),
+        Call((f"{DOGS}\n",), "Are there dogs?", Labels((" yes", " no")), "u"),
+        Call((f"m1: {DOGS}\nm2: {TAXES}\n",), "Ranking as JSON:", Json(SCHEMA, max_tokens=60), "u"),
         likelihood(TAXES),
     ]
     dogs, labels, json, taxes = await runtime.run(calls, timeout=60)
@@ -130,12 +129,26 @@ async def test_wishes_may_be_mixed_in_a_batch(runtime):
     assert json.text
 
 
-async def test_labels_of_more_than_one_token_are_refused(runtime):
-    await runtime.check_labels(("A", "B"))
-    with pytest.raises(RuntimeMisconfigured):
-        await runtime.check_labels(("A", "two words"))
-    with pytest.raises(RuntimeMisconfigured):
-        await runtime.check_labels(("A", "A"))
+async def test_labels_that_are_one_token_each_can_be_used(runtime):
+    assert await runtime.usable_labels(("A", "two words", "B", "")) == ("A", "B")
+    # The same token twice could not tell two memories apart.
+    assert await runtime.usable_labels(("A", "A")) == ("A",)
+
+
+async def test_the_pieces_of_a_prefix_are_tokens_of_their_own(runtime):
+    # Given two prompts that begin with the same pieces and go on differently, in a word and in its middle
+    user = uuid.uuid4().hex
+    lines = [f"A: {DOGS}\n", "B: The cellar key hangs beside the stair", "s of the old house.\n"]
+    first, later = (
+        Call(tuple(lines[:2]), ASKS, Labels(("A", "B")), user),
+        Call(tuple(lines), ASKS, Labels(("A", "B")), user),
+    )
+    (one,) = await runtime.run([first], timeout=60)
+    (two,) = await runtime.run([later], timeout=60)
+    # Then the common pieces have the same tokens, and all of them are cached but for a part of a block
+    assert one.prefix_tokens == two.prefix_tokens[:2]
+    assert sum(one.prefix_tokens) < one.prompt_tokens
+    assert two.cached_tokens > 0
 
 
 async def test_a_timeout_aborts_and_leaves_the_runtime_usable(runtime):

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import functools
+import os
+from hashlib import blake2b
+from socket import gethostname
 
 from memsift_schemas.clock import SystemClock
+from memsift_schemas.redis_link import connect
+from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings
+from memsift_workers.decks.deck import Limits
+from memsift_workers.decks.session import Decks
+from memsift_workers.decks.store import DeckStore
 from memsift_workers.rankers.base import Ranker
 from memsift_workers.rankers.cascade import Cascade
 from memsift_workers.rankers.local import LocalRanker
@@ -37,7 +45,7 @@ def _build_ranker(name: str, settings: WorkerSettings) -> Ranker:
     match name:
         case "local":
             runtime = Remembering(build_runtime(settings), SystemClock())
-            return LocalRanker(runtime, build_strategy(settings))
+            return LocalRanker(runtime, build_strategy(settings), build_decks(settings))
         case "jev":
             from memsift_workers.rankers.jev.ranker import JevRanker  # noqa: PLC0415
 
@@ -80,6 +88,25 @@ def build_runtime(settings: WorkerSettings) -> Runtime:
             from memsift_workers.runtimes.scripted import ScriptedRuntime  # noqa: PLC0415
 
             return ScriptedRuntime(seconds_per_batch=settings.scripted_ms / 1e3)
+
+
+def build_decks(settings: WorkerSettings) -> Decks:
+    """What keeps the sessions' decks; with `MEMSIFT_DECK=0` each turn has one of its own."""
+    store = None
+    if settings.deck:
+        redis = connect(
+            settings.redis_url, client_name="memsift-decks", connections=2 * settings.batches_in_flight
+        )
+        ring = KeyRing.of(settings.seal_keys)
+        store = DeckStore(redis, queue=settings.queue, ring=ring, ttl_s=settings.deck_ttl_s)
+    limits = Limits(settings.deck_memories, settings.deck_tokens, settings.deck_carry)
+    return Decks(limits, store, runtime=_runtime_name(settings), clock=SystemClock().monotonic)
+
+
+def _runtime_name(settings: WorkerSettings) -> str:
+    """Who holds the KV: a server that workers share, or this process."""
+    where = settings.sglang_url if settings.runtime == "sglang" else f"{gethostname()}:{os.getpid()}"
+    return blake2b(where.encode(), digest_size=8).hexdigest()
 
 
 def build_strategy(settings: WorkerSettings) -> Strategy:

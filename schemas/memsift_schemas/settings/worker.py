@@ -47,6 +47,19 @@ class WorkerSettings(Settings):
     fusion_weight_zh: float = Field(
         0.2, ge=0, description="`likelihood`, Chinese: weight of the model beside the prefilter's 1."
     )
+    deck: bool = Field(
+        True,
+        description="`listwise`, `scorecard`: keep each session's memories in place from turn to turn.",
+    )
+    deck_memories: int = Field(128, ge=1, le=MAX_CANDIDATES, description="Most memories in a session's deck.")
+    deck_tokens: int = Field(4_096, ge=100, description="Most tokens in a session's deck, about.")
+    deck_carry: float = Field(
+        0.02,
+        ge=0,
+        le=1,
+        description="What one unused token in a deck costs a turn, in tokens prefilled; see docs/decks.md.",
+    )
+    deck_ttl_s: int = Field(900, ge=1, description="How long the deck of a silent session lives.")
     sglang_url: str = Field(
         "http://127.0.0.1:30000", repr=False, description="An SGLang server or sglang-router."
     )

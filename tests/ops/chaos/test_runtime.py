@@ -49,7 +49,7 @@ def calls(count=3, deadline=0.0):
         question.ask(f"a0-{at}", secret="s", candidates=2, deadline_at=time.time() + deadline)
         for at in range(count)
     ]
-    return [Call("Memories: ", one["query"], Labels(("A", "B"))) for one in asked]
+    return [Call(("Memories: ",), one["query"], Labels(("A", "B"))) for one in asked]
 
 
 async def test_scores_depend_on_the_prompt_alone(served):

@@ -13,7 +13,7 @@ from memsift_workers.rankers.base import Scores
 from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.base import RuntimeCrashed, RuntimeGarbage
 from memsift_workers.strategies.likelihood import Likelihood
-from tests.fakes import FakeRuntime
+from tests.fakes import FakeRuntime, decks, local_ranker
 from tests.samples import NOW, job
 
 
@@ -36,7 +36,7 @@ def run(redis, queue, clock):
 
     async def handle(items, runtime=None, ranker=None, reply_to=f"{queue}:reply:t", crowded=False):
         events = Recorder()
-        ranker = ranker or LocalRanker(runtime or FakeRuntime(), Likelihood(weight_en=1.0, weight_zh=1.0))
+        ranker = ranker or local_ranker(runtime or FakeRuntime(), Likelihood(weight_en=1.0, weight_zh=1.0))
         handler = handlers.get(ranker) or BatchHandler(
             redis=redis,
             settings=WorkerSettings(queue=queue),
@@ -125,7 +125,7 @@ async def test_a_runtime_fault_becomes_a_refusal_with_its_cause(run, make):
 
 async def test_a_runtime_that_answers_nothing_is_told_of_once_and_that_it_is_back(run, make, clock, caplog):
     runtime = FakeRuntime(fault=RuntimeGarbage("odd"))
-    ranker = LocalRanker(runtime, Likelihood(weight_en=1.0, weight_zh=1.0))
+    ranker = local_ranker(runtime, Likelihood(weight_en=1.0, weight_zh=1.0))
     for _ in range(3):
         await run([make(deadline=NOW.timestamp() + 100)[1] for _ in range(5)], ranker=ranker)
         clock.advance(1)
@@ -167,7 +167,9 @@ async def test_an_answer_that_comes_too_late_is_dropped(run, make, clock):
             clock.advance(60)
             return outcomes
 
-    replies, _, tally = await run([raw], ranker=Slow(FakeRuntime(), Likelihood(weight_en=1, weight_zh=1)))
+    replies, _, tally = await run(
+        [raw], ranker=Slow(FakeRuntime(), Likelihood(weight_en=1, weight_zh=1), decks())
+    )
     assert (replies, tally) == ({}, {"late": 1})
 
 
@@ -181,7 +183,7 @@ async def test_jobs_of_a_session_go_side_by_side(run, make):
             seen.extend(one.session for one in jobs)
             return await super().rank(jobs, timeout=timeout)
 
-    await run(raws, ranker=Watching(runtime, Likelihood(weight_en=1, weight_zh=1)))
+    await run(raws, ranker=Watching(runtime, Likelihood(weight_en=1, weight_zh=1), decks()))
     assert seen == ["a", "a", "b", "b"]
 
 
@@ -284,7 +286,7 @@ async def test_a_job_that_crashes_the_runtime_twice_is_quarantined_and_its_mates
                 raise RuntimeCrashed("broken")
             return await super().run(calls, timeout=timeout)
 
-    ranker = LocalRanker(Dying(), Likelihood(weight_en=1.0, weight_zh=1.0))
+    ranker = local_ranker(Dying(), Likelihood(weight_en=1.0, weight_zh=1.0))
     causes, crashes = [], []
     for _ in range(3):
         bad, mate = make(query="boom?"), make()

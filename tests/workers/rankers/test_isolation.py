@@ -4,10 +4,9 @@ import pytest
 
 from memsift_schemas import Cause
 from memsift_workers.rankers.base import RankFault, Scores
-from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.base import RuntimeCrashed, RuntimeUnavailable
 from memsift_workers.strategies.likelihood import Likelihood
-from tests.fakes import FakeRuntime
+from tests.fakes import FakeRuntime, local_ranker
 from tests.samples import job
 
 
@@ -15,7 +14,7 @@ from tests.samples import job
 def rank():
     async def run(fault, jobs, timeout=5.0):
         runtime = FakeRuntime(fault=fault)
-        ranker = LocalRanker(runtime, Likelihood(weight_en=1.0, weight_zh=1.0))
+        ranker = local_ranker(runtime, Likelihood(weight_en=1.0, weight_zh=1.0))
         return await ranker.rank(jobs, timeout=timeout), runtime
 
     return run

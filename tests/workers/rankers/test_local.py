@@ -6,7 +6,6 @@ import pytest
 
 from memsift_schemas import Cause
 from memsift_workers.rankers.base import RankFault, Scores, to_result
-from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.base import (
     Answer,
     RuntimeGarbage,
@@ -15,14 +14,14 @@ from memsift_workers.runtimes.base import (
     RuntimeUnavailable,
 )
 from memsift_workers.strategies.likelihood import Likelihood
-from tests.fakes import FakeRuntime
+from tests.fakes import FakeRuntime, local_ranker
 from tests.samples import job
 
 STRATEGY = Likelihood(weight_en=1.0, weight_zh=1.0)
 
 
 async def ranked(runtime, jobs, timeout=5.0, strategy=STRATEGY):
-    return await LocalRanker(runtime, strategy).rank(jobs, timeout=timeout)
+    return await local_ranker(runtime, strategy).rank(jobs, timeout=timeout)
 
 
 async def test_a_batch_is_one_request():
@@ -34,7 +33,7 @@ async def test_a_batch_is_one_request():
 
 async def test_a_ranker_that_serves_twice_loads_its_model_once():
     runtime = FakeRuntime()
-    ranker = LocalRanker(runtime, STRATEGY)
+    ranker = local_ranker(runtime, STRATEGY)
     await ranker.start()
     await ranker.start()
     assert runtime.starts == 1
@@ -89,15 +88,15 @@ class Picky(Likelihood):
         super().__init__(weight_en=1.0, weight_zh=1.0)
         self.where = where
 
-    def calls(self, whole):
+    def calls(self, whole, laid):
         if self.where == "calls" and "poison" in whole.query:
             raise ZeroDivisionError(whole.query)
-        return super().calls(whole)
+        return super().calls(whole, laid)
 
-    def scores(self, whole, answers):
+    def scores(self, whole, laid, answers):
         if self.where == "scores" and "poison" in whole.query:
             raise ZeroDivisionError(whole.query)
-        return super().scores(whole, answers)
+        return super().scores(whole, laid, answers)
 
 
 @pytest.mark.parametrize("where", ["calls", "scores"])
@@ -111,7 +110,7 @@ async def test_a_job_that_makes_the_strategy_raise_falls_alone_and_its_text_is_n
 
 @pytest.mark.parametrize("values", [(1.0,), (1.0,) * 7, (math.nan,) * 6, (math.inf,) * 6])
 def test_only_one_finite_score_per_candidate_may_leave(values):
-    ranker = LocalRanker(FakeRuntime(), STRATEGY)
+    ranker = local_ranker(FakeRuntime(), STRATEGY)
     with pytest.raises(RankFault) as caught:
         to_result(job(), Scores(values=values), ranker)
     assert caught.value.cause is Cause.RUNTIME_GARBAGE
@@ -119,7 +118,7 @@ def test_only_one_finite_score_per_candidate_may_leave(values):
 
 def test_ties_keep_the_prefilters_order():
     whole = job(4, prior=(1.0, 4.0, 2.0, 3.0))
-    result = to_result(whole, Scores(values=(0.5,) * 4), LocalRanker(FakeRuntime(), STRATEGY))
+    result = to_result(whole, Scores(values=(0.5,) * 4), local_ranker(FakeRuntime(), STRATEGY))
     assert [place.id for place in result.ranking] == ["m1", "m3", "m2", "m0"]
 
 

@@ -159,10 +159,10 @@ class FakeSGLang:
 
 SCHEMA = {"type": "object"}
 MIXED = [
-    Call("abc", "def", Likelihood(), "ann"),
-    Call("abc", "xy", Labels(("Y", "N")), "bob"),
-    Call("long prefix", "go", Json(SCHEMA, max_tokens=7), "ann"),
-    Call("abcde", "def", Likelihood(), "ann"),
+    Call(("abc",), "def", Likelihood(), "ann"),
+    Call(("abc",), "xy", Labels(("Y", "N")), "bob"),
+    Call(("long prefix",), "go", Json(SCHEMA, max_tokens=7), "ann"),
+    Call(("abcde",), "def", Likelihood(), "ann"),
 ]
 
 

@@ -50,7 +50,7 @@ ASKS = {"en": "\nA question that this memory answers:", "zh": "\n根据这条记
 
 def calls(tongue, question, namespace, memories=None):
     return [
-        Call(f"Memory: {memory}{ASKS[tongue]}", question, Likelihood(), namespace)
+        Call((f"Memory: {memory}{ASKS[tongue]}",), question, Likelihood(), namespace)
         for memory in memories or MEMORIES[tongue]
     ]
 
@@ -111,7 +111,8 @@ async def test_the_logprobs_are_those_of_the_librarys_own_pipeline(embedded_runt
     tokenizer, asked = pipeline.get_tokenizer(), calls("en", QUESTIONS["en"][0], "u")
     theirs = []
     for call in asked:
-        parts = [tokenizer.encode(text, add_special_tokens=False) for text in (call.prefix, call.suffix)]
+        texts = ("".join(call.prefix), call.suffix)
+        parts = [tokenizer.encode(text, add_special_tokens=False) for text in texts]
         prefix, suffix = (part.input_ids.data[0] for part in parts)
         ids = ov.Tensor(np.concatenate([prefix, suffix])[None])
         handle = pipeline.add_request(len(theirs), ids, config)
@@ -127,16 +128,18 @@ async def test_the_logprobs_are_those_of_the_librarys_own_pipeline(embedded_runt
 async def test_labels_are_read_where_the_suffix_ends(embedded_runtime, someone):
     text = "The capital of France is Paris. The capital of France is"
     labels = (" Paris", " London", " bread")
-    (answer,) = await embedded_runtime.run([Call(text[:31], text[31:], Labels(labels), someone)], timeout=60)
+    (answer,) = await embedded_runtime.run(
+        [Call((text[:31],), text[31:], Labels(labels), someone)], timeout=60
+    )
     paris, london, bread = answer.logprobs
     assert paris > london > bread
-    (whole,) = await embedded_runtime.run([Call(text, labels[0], Likelihood(), someone)], timeout=60)
+    (whole,) = await embedded_runtime.run([Call((text,), labels[0], Likelihood(), someone)], timeout=60)
     assert whole.logprobs == pytest.approx((paris,), abs=0.15)
     assert whole.prompt_tokens == answer.prompt_tokens + 1
 
 
 async def test_a_prompt_without_a_prefix_has_all_its_logprobs(embedded_runtime, someone):
-    (bare,) = await embedded_runtime.run([Call("", "The sun is hot.", Likelihood(), someone)], timeout=60)
+    (bare,) = await embedded_runtime.run([Call(("",), "The sun is hot.", Likelihood(), someone)], timeout=60)
     assert len(bare.logprobs) == 5
 
 
@@ -191,14 +194,14 @@ async def test_a_cancelled_json_leaves_the_pipeline_usable(embedded_runtime, som
     schema = {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1, "maxItems": 400}
     wish = Json(schema, max_tokens=1000)
     running = asyncio.create_task(
-        embedded_runtime.run([Call("Some letters", " as JSON:", wish, someone)], timeout=60)
+        embedded_runtime.run([Call(("Some letters",), " as JSON:", wish, someone)], timeout=60)
     )
     await asyncio.sleep(0.5)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     short = Json({"const": "done"}, max_tokens=9)
-    (answer,) = await embedded_runtime.run([Call("A word", " as JSON:", short, someone)], timeout=60)
+    (answer,) = await embedded_runtime.run([Call(("A word",), " as JSON:", short, someone)], timeout=60)
     assert answer.text == '"done"'
     assert answer.output_tokens
 

@@ -7,7 +7,7 @@ from memsift_workers.runtimes.base import Answer, Call, Labels, Likelihood, Runt
 from memsift_workers.runtimes.remembering import LIFETIME_S, Remembering
 from tests.fakes import FakeRuntime
 
-CALL = Call("the memory xyzzy", "the question", Likelihood(), "u")
+CALL = Call(("the memory xyzzy",), "the question", Likelihood(), "u")
 
 
 class Drifting(FakeRuntime):
@@ -48,10 +48,10 @@ async def test_equal_calls_of_one_batch_are_asked_once(runtime, inner):
 @pytest.mark.parametrize(
     "other",
     [
-        Call("the memory xyzz", "ythe question", Likelihood(), "u"),
-        Call("the memory xyzzy", "the question", Likelihood(), "v"),
-        Call("the memory xyzzy", "the question", Labels(("a",)), "u"),
-        Call("the memory xyzzy", "another question", Likelihood(), "u"),
+        Call(("the memory xyzz",), "ythe question", Likelihood(), "u"),
+        Call(("the memory xyzzy",), "the question", Likelihood(), "v"),
+        Call(("the memory xyzzy",), "the question", Labels(("a",)), "u"),
+        Call(("the memory xyzzy",), "another question", Likelihood(), "u"),
     ],
 )
 async def test_anything_else_is_asked(runtime, inner, other):
@@ -69,7 +69,7 @@ async def test_it_forgets_after_a_while(runtime, inner, clock):
 
 async def test_it_remembers_a_bounded_number(runtime, inner, monkeypatch):
     monkeypatch.setattr(remembering, "MAX_ANSWERS", 3)
-    calls = [Call("m", str(at), Likelihood(), "u") for at in range(5)]
+    calls = [Call(("m",), str(at), Likelihood(), "u") for at in range(5)]
     await runtime.run(calls, timeout=1)
     await runtime.run(calls[2:], timeout=1)
     assert inner.asked == 5

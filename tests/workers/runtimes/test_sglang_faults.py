@@ -63,7 +63,7 @@ async def test_a_bad_answer_is_the_right_fault_and_names_no_prompt(fake_server, 
     runtime = await connect_sglang(fake_server)
     fake_server.spoil = spoil
     with pytest.raises(fault) as caught:
-        await runtime.run([Call(SECRET, "def", Likelihood()), MIXED[1]], timeout=5)
+        await runtime.run([Call((SECRET,), "def", Likelihood()), MIXED[1]], timeout=5)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
     # And the next batch is answered again
     fake_server.spoil = None
@@ -162,10 +162,10 @@ async def test_the_time_may_be_over_already(fake_server, connect_sglang):
 async def test_no_prompt_in_the_log_or_in_a_repr(fake_server, connect_sglang, caplog):
     caplog.set_level("DEBUG")
     runtime = await connect_sglang(fake_server)
-    await runtime.run([Call(SECRET, "def", Likelihood())], timeout=5)
+    await runtime.run([Call((SECRET,), "def", Likelihood())], timeout=5)
     fake_server.spoil = lambda _: 400
     with pytest.raises(RuntimeFault):
-        await runtime.run([Call(SECRET, "def", Likelihood())], timeout=5)
+        await runtime.run([Call((SECRET,), "def", Likelihood())], timeout=5)
     assert "/generate" in caplog.text
     assert SECRET not in caplog.text
     assert SECRET not in repr(runtime) + repr(vars(runtime))

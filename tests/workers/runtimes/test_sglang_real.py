@@ -66,7 +66,7 @@ def user():
 
 
 def likelihoods(question, user):
-    return [Call(memory, question, Likelihood(), user) for memory in MEMORIES]
+    return [Call((memory,), question, Likelihood(), user) for memory in MEMORIES]
 
 
 async def test_start_tells_the_model(runtime):
@@ -83,7 +83,7 @@ async def test_a_question_is_likeliest_after_the_memory_that_answers_it(runtime,
 async def test_one_logprob_per_suffix_token(runtime, user):
     answers = await runtime.run(
         [
-            Call(MEMORIES[0], suffix, Likelihood(), user)
+            Call((MEMORIES[0],), suffix, Likelihood(), user)
             for suffix in (" dogs", " dogs dogs", " dogs dogs dogs")
         ],
         timeout=SECONDS,
@@ -97,7 +97,7 @@ async def test_one_logprob_per_suffix_token(runtime, user):
 async def test_a_batch_answers_like_one_call_at_a_time(runtime, user):
     calls = [
         *likelihoods(QUESTIONS[0], user),
-        Call(MEMORIES[0], " Is it about dogs? Answer:", Labels((" yes", " no")), user),
+        Call((MEMORIES[0],), " Is it about dogs? Answer:", Labels((" yes", " no")), user),
         *likelihoods(QUESTIONS[1], ""),
     ]
     together = await runtime.run(calls, timeout=SECONDS)
@@ -117,7 +117,7 @@ async def test_a_shared_prefix_comes_from_the_cache(runtime, user):
 
 
 async def test_a_label_prompt_comes_from_the_cache_too(runtime, user):
-    calls = [Call(MEMORIES[0], " Is it about dogs? Answer:", Labels((" yes", " no")), user)]
+    calls = [Call((MEMORIES[0],), " Is it about dogs? Answer:", Labels((" yes", " no")), user)]
     cold, warm = [(await runtime.run(calls, timeout=SECONDS))[0] for _ in range(2)]
     assert cold.cached_tokens == 0
     assert warm.cached_tokens == warm.prompt_tokens - 1
@@ -129,18 +129,16 @@ async def test_namespaces_share_nothing(runtime, user):
     # When another user, and nobody in particular, send the same prompts in one batch with the first user's
     others = [uuid.uuid4().hex, uuid.uuid4().hex, user]
     answers = await runtime.run(
-        [Call(MEMORIES[0], QUESTIONS[0], Likelihood(), one) for one in others], timeout=SECONDS
+        [Call((MEMORIES[0],), QUESTIONS[0], Likelihood(), one) for one in others], timeout=SECONDS
     )
     # Then only the first user's prompt is served from the cache
     assert [answer.cached_tokens > 0 for answer in answers] == [False, False, True]
 
 
 async def test_labels(runtime, user):
-    await runtime.check_labels((" yes", " no"))
-    with pytest.raises(RuntimeMisconfigured, match="supercalifragilistic"):
-        await runtime.check_labels((" yes", " supercalifragilistic"))
+    assert await runtime.usable_labels((" yes", " supercalifragilistic", " no")) == (" yes", " no")
     orders = ((" yes", " no"), (" no", " yes"))
-    calls = [Call("", "Is water wet? Answer:", Labels(labels), user) for labels in orders]
+    calls = [Call(("",), "Is water wet? Answer:", Labels(labels), user) for labels in orders]
     one, other = await runtime.run(calls, timeout=SECONDS)
     assert one.logprobs == pytest.approx(other.logprobs[::-1], abs=TOLERANCE)
     assert all(number < 0 for number in one.logprobs)
@@ -148,7 +146,7 @@ async def test_labels(runtime, user):
 
 
 async def test_json_follows_the_schema(runtime, user):
-    call = Call(MEMORIES[0], " Ranking as JSON:", Json(SCHEMA, max_tokens=64), user)
+    call = Call((MEMORIES[0],), " Ranking as JSON:", Json(SCHEMA, max_tokens=64), user)
     (first,) = await runtime.run([call], timeout=SECONDS)
     assert set(json.loads(first.text)) == {"ranking"}
     assert set(json.loads(first.text)["ranking"]) <= {"m1", "m2"}
@@ -164,7 +162,7 @@ ENDLESS = Json({"type": "array", "items": {"type": "string"}, "minItems": 1000},
 
 async def test_what_is_aborted_ends_in_the_server(runtime, sglang_server, user):
     """Given requests that it works on, when their callers go away, then it works on none of them any more."""
-    calls = [Call(memory, " A list:", ENDLESS, user) for memory in MEMORIES]
+    calls = [Call((memory,), " A list:", ENDLESS, user) for memory in MEMORIES]
     asked = [asyncio.create_task(runtime.run([call], timeout=SECONDS)) for call in calls]
     async with asyncio.timeout(SECONDS / 2):
         while await running_requests(sglang_server) < len(calls):
@@ -181,7 +179,7 @@ async def test_what_is_aborted_ends_in_the_server(runtime, sglang_server, user):
 
 async def test_the_work_of_a_timeout_is_dropped(runtime, sglang_server, user):
     with pytest.raises(RuntimeTimeout):
-        await runtime.run([Call(MEMORIES[0], " A list:", ENDLESS, user)], timeout=0.5)
+        await runtime.run([Call((MEMORIES[0],), " A list:", ENDLESS, user)], timeout=0.5)
     # Then the server is free for others
     await runtime.run(likelihoods(QUESTIONS[0], user), timeout=SECONDS)
     # And the time limit of a batch that is already late leaves it usable as well
@@ -202,5 +200,5 @@ async def running_requests(url):
 
 async def test_a_prompt_that_is_too_long_can_never_be_answered(runtime, user):
     with pytest.raises(RuntimeMisconfigured):
-        await runtime.run([Call("word " * 10_000, "end", Likelihood(), user)], timeout=SECONDS)
+        await runtime.run([Call(("word " * 10_000,), "end", Likelihood(), user)], timeout=SECONDS)
     assert len(await runtime.run(likelihoods(QUESTIONS[0], user), timeout=SECONDS)) == len(MEMORIES)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from memsift_schemas.calibration import Curve
+from memsift_schemas.deck_use import DeckUse
 from memsift_schemas.job import RerankJob
 from memsift_schemas.result import Cause, RerankResult, Source, ranked, select
 
@@ -39,6 +40,7 @@ class Scores:
         cached_tokens: how many of them came from the prefix cache.
         output_tokens: tokens that were generated.
         cost_usd: what this job cost at a paid service.
+        deck: the session's deck, where a strategy has one.
     """
 
     values: tuple[float, ...]
@@ -48,6 +50,7 @@ class Scores:
     cached_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
+    deck: DeckUse | None = None
 
 
 Outcome = Scores | RankFault
@@ -130,4 +133,5 @@ def to_result(job: RerankJob, scores: Scores, ranker: Ranker, *, curve: Curve | 
         cached_tokens=scores.cached_tokens,
         output_tokens=scores.output_tokens,
         cost_usd=scores.cost_usd,
+        deck=scores.deck,
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from memsift_schemas.job import RerankJob
 from memsift_workers.rankers.base import Outcome, Ranker, RankFault, Scores
+from memsift_workers.rankers.isolation import time_left
 from memsift_workers.strategies.shortlist import spread
 
 
@@ -46,8 +47,8 @@ class Cascade:
             for at, (job, outcome) in enumerate(zip(jobs, outcomes, strict=True))
             if isinstance(outcome, Scores)
         }
-        time_left = max(ends_at - asyncio.get_running_loop().time(), 0.001)
-        seconds = await self._second.rank(list(pruned.values()), timeout=time_left) if pruned else []
+        left = time_left(ends_at)
+        seconds = await self._second.rank(list(pruned.values()), timeout=left) if pruned else []
         for at, second in zip(pruned, seconds, strict=True):
             outcomes[at] = _join(jobs[at], outcomes[at], pruned[at], second)
         return outcomes
@@ -83,4 +84,5 @@ def _join(job: RerankJob, first: Outcome, pruned: RerankJob, second: Outcome) ->
         cached_tokens=first.cached_tokens + second.cached_tokens,
         output_tokens=first.output_tokens + second.output_tokens,
         cost_usd=first.cost_usd + second.cost_usd,
+        deck=second.deck,
     )

@@ -42,7 +42,7 @@ async def one_by_one(
             # It was waited for until nobody waits any more: the rest would find the same.
             return found + [rank_fault(fault)] * (len(asked) - len(found))
         try:
-            found.append(await run_one(calls, _left(ends_at)))
+            found.append(await run_one(calls, time_left(ends_at)))
         except RuntimeFault as fault:
             found.append(rank_fault(fault, blamed=isinstance(fault, RuntimeCrashed)))
     return found
@@ -52,13 +52,14 @@ async def _until_alive(probe: Probe, ends_at: float) -> None:
     pause = Pause()
     while True:
         try:
-            return await probe(_left(ends_at))
+            return await probe(time_left(ends_at))
         except RuntimeUnavailable:
             seconds = pause.next()
-            if _left(ends_at) <= seconds:
+            if time_left(ends_at) <= seconds:
                 raise
             await asyncio.sleep(seconds)
 
 
-def _left(ends_at: float) -> float:
+def time_left(ends_at: float) -> float:
+    """Seconds until this loop time, a millisecond at least."""
     return max(ends_at - asyncio.get_running_loop().time(), 0.001)

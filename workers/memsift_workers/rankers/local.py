@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from memsift_schemas.job import RerankJob
 from memsift_schemas.result import Cause
+from memsift_workers.decks.session import Decks, Laid
+from memsift_workers.decks.use import deck_use
 from memsift_workers.faults import describe
 from memsift_workers.rankers.base import Outcome, RankFault
 from memsift_workers.rankers.causes import rank_fault
-from memsift_workers.rankers.isolation import one_by_one
+from memsift_workers.rankers.isolation import one_by_one, time_left
 from memsift_workers.runtimes.base import (
     Answer,
     Call,
@@ -36,9 +39,10 @@ class LocalRanker:
 
     name = "local"
 
-    def __init__(self, runtime: Runtime, strategy: Strategy) -> None:
+    def __init__(self, runtime: Runtime, strategy: Strategy, decks: Decks) -> None:
         self._runtime = runtime
         self._strategy = strategy
+        self._decks = decks
         self._started = False
         self._probes = 0
 
@@ -48,43 +52,64 @@ class LocalRanker:
         return self._runtime.model
 
     async def start(self) -> None:
-        """Load and warm the model and check that it knows the strategy's labels."""
+        """Load and warm the model and learn which of the strategy's labels it knows."""
         if self._started:
             return  # it may serve by itself and in a chain
         await self._runtime.start()
         if self._strategy.labels:
-            await self._runtime.check_labels(self._strategy.labels)
+            self._strategy.use_labels(await self._runtime.usable_labels(self._strategy.labels))
         self._started = True
 
     async def rank(self, jobs: Sequence[RerankJob], *, timeout: float) -> list[Outcome]:
         """See `Ranker.rank`."""
-        asked = [self._ask(job) for job in jobs]
+        ends_at = asyncio.get_running_loop().time() + timeout
+        decks = await self._lay(jobs)
+        asked = [self._ask(job, laid) for job, laid in zip(jobs, decks, strict=True)]
         readable = [calls for calls in asked if not isinstance(calls, RankFault)]
-        replies = iter(await self._answers(readable, timeout))
+        replies = iter(await self._answers(readable, ends_at))
         return [
-            calls if isinstance(calls, RankFault) else self._score(job, next(replies))
-            for job, calls in zip(jobs, asked, strict=True)
+            calls if isinstance(calls, RankFault) else self._score(job, laid, next(replies))
+            for job, laid, calls in zip(jobs, decks, asked, strict=True)
         ]
+
+    async def warm(self, jobs: Sequence[RerankJob], *, timeout: float) -> None:
+        """Put into the runtime's cache what these sessions' questions will begin with.
+
+        Args:
+            jobs: whose candidates; their questions are not read.
+            timeout: seconds.
+
+        Raises:
+            RuntimeFault: it could not be done; the next question costs what it would have cost without.
+        """
+        decks = await self._lay(jobs)
+        calls = [self._strategy.warming(job, laid) for job, laid in zip(jobs, decks, strict=True)]
+        await self._run(calls, timeout)
 
     async def close(self) -> None:
         """Close the runtime."""
         await self._runtime.close()
+        await self._decks.close()
 
-    def _ask(self, job: RerankJob) -> list[Call] | RankFault:
+    async def _lay(self, jobs: Sequence[RerankJob]) -> list[Laid]:
+        if not self._strategy.deck_size:
+            return [Laid()] * len(jobs)
+        return await self._decks.lay(jobs, most=self._strategy.deck_size)
+
+    def _ask(self, job: RerankJob, laid: Laid) -> list[Call] | RankFault:
         try:
-            return self._strategy.calls(job)
+            return self._strategy.calls(job, laid)
         except RankFault as fault:
             return fault
         except Exception as error:  # noqa: BLE001  # a bad job must not take its batch down
             log.error("job %s falls back, no prompt could be built: %s", job.id, describe(error))
             return RankFault(Cause.RANKER_ERROR)
 
-    async def _answers(self, asked: list[list[Call]], timeout: float) -> list[list[Answer] | RankFault]:
+    async def _answers(self, asked: list[list[Call]], ends_at: float) -> list[list[Answer] | RankFault]:
         if not asked:
             return []
-        ends_at = asyncio.get_running_loop().time() + timeout
         try:
-            return list(await self._run(asked, timeout))
+            return list(await self._run(asked, time_left(ends_at)))
         except RuntimeFault as fault:
             crashed = isinstance(fault, RuntimeCrashed)
             if isinstance(fault, RuntimeTimeout) or (len(asked) == 1 and not crashed):
@@ -94,8 +119,8 @@ class LocalRanker:
             )
         if crashed:
             return await one_by_one(asked, self._run_one, self._probe, ends_at=ends_at)
-        time_left = max(ends_at - asyncio.get_running_loop().time(), 0.001)
-        return list(await asyncio.gather(*(self._alone(calls, time_left) for calls in asked)))
+        left = time_left(ends_at)
+        return list(await asyncio.gather(*(self._alone(calls, left) for calls in asked)))
 
     async def _run_one(self, calls: list[Call], timeout: float) -> list[Answer]:
         return (await self._run([calls], timeout))[0]
@@ -103,7 +128,7 @@ class LocalRanker:
     async def _probe(self, timeout: float) -> None:
         """One token through the whole engine; never the same, so that no memory answers it."""
         self._probes += 1
-        await self._runtime.run([Call("Hello", f" {self._probes}", Likelihood())], timeout=timeout)
+        await self._runtime.run([Call(("Hello",), f" {self._probes}", Likelihood())], timeout=timeout)
 
     async def _alone(self, calls: list[Call], timeout: float) -> list[Answer] | RankFault:
         try:
@@ -118,11 +143,14 @@ class LocalRanker:
         rest = iter(answers)
         return [[next(rest) for _ in calls] for calls in asked]
 
-    def _score(self, job: RerankJob, answers: list[Answer] | RankFault) -> Outcome:
+    def _score(self, job: RerankJob, laid: Laid, answers: list[Answer] | RankFault) -> Outcome:
         if isinstance(answers, RankFault):
             return answers
         try:
-            return self._strategy.scores(job, answers)
+            scores = self._strategy.scores(job, laid, answers)
+            if not laid.entries:
+                return scores
+            return replace(scores, deck=deck_use(laid, answers[0], runtime=self._decks.runtime))
         except RankFault as fault:
             return fault
         except Exception as error:  # noqa: BLE001  # a bad answer must not take the batch down

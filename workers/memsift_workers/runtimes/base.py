@@ -2,8 +2,9 @@
 
 A runtime answers lists of calls: one micro-batch is one `run`. A call is a prompt in two parts, `prefix`
 (what earlier or later prompts share, worth keeping in the prefix cache) and `suffix` (what is new), and one
-wish. Runtimes tokenize the two parts separately, so that the border between them is a token border and a
-cached prefix stays byte- and token-identical.
+wish. The prefix comes in pieces. Runtimes tokenize each piece and the suffix by itself, so that every border
+is a token border: prompts whose first pieces are the same begin with the same tokens, whatever follows, and a
+piece that was seen before need not be tokenized again.
 """
 
 from __future__ import annotations
@@ -65,13 +66,13 @@ class Call:
     """One prompt and what is wanted of it.
 
     Attributes:
-        prefix: text whose KV is worth keeping; the part that other prompts share comes first.
+        prefix: pieces of text whose KV is worth keeping; what other prompts share comes first.
         suffix: text that is new; for `Likelihood` the text that is scored. Never empty.
         wish: what to answer.
         namespace: prompts of different namespaces never share cached KV (a user's id).
     """
 
-    prefix: str = field(repr=False)
+    prefix: tuple[str, ...] = field(repr=False)
     suffix: str = field(repr=False)
     wish: Wish
     namespace: str = ""
@@ -85,6 +86,8 @@ class Answer:
         logprobs: natural logarithms; one per suffix token (`Likelihood`) or per label (`Labels`).
         text: the generated text (`Json`), else empty.
         prompt_tokens: tokens of prefix and suffix.
+        prefix_tokens: tokens of each piece of the prefix; what the model wants at the start of a prompt
+            counts with the first.
         cached_tokens: how many of them were served from the prefix cache.
         output_tokens: tokens that were decoded.
     """
@@ -92,6 +95,7 @@ class Answer:
     logprobs: tuple[float, ...] = ()
     text: str = field(default="", repr=False)
     prompt_tokens: int = 0
+    prefix_tokens: tuple[int, ...] = ()
     cached_tokens: int = 0
     output_tokens: int = 0
 
@@ -119,12 +123,8 @@ class Runtime(Protocol):
         """
         ...
 
-    async def check_labels(self, labels: Sequence[str]) -> None:
-        """Make sure that every label is one token of the model, and all are different.
-
-        Raises:
-            RuntimeMisconfigured: names the labels that are not.
-        """
+    async def usable_labels(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """Those of the labels that are one token of the model, and not the token of one before them."""
         ...
 
     async def run(self, calls: Sequence[Call], *, timeout: float) -> list[Answer]:

@@ -63,9 +63,9 @@ class EmbeddedRuntime:
         """See `Runtime.start`. The first start with a GGUF converts it, which takes some seconds more."""
         self._engine = await self._submit(self._load)
 
-    async def check_labels(self, labels: Sequence[str]) -> None:
-        """See `Runtime.check_labels`."""
-        await self._submit(lambda: self._loaded().label_tokens(labels))
+    async def usable_labels(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """See `Runtime.usable_labels`."""
+        return await self._submit(lambda: self._loaded().usable_labels(labels))
 
     async def run(self, calls: Sequence[Call], *, timeout: float) -> list[Answer]:
         """See `Runtime.run`."""

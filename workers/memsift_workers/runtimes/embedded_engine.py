@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import openvino_genai as genai
@@ -20,6 +21,7 @@ from memsift_workers.runtimes.base import (
     RuntimeUnavailable,
 )
 from memsift_workers.runtimes.embedded_json import JsonWriter
+from memsift_workers.runtimes.labels import usable
 from memsift_workers.runtimes.paged_model import PagedModel, UnsupportedModel
 from memsift_workers.runtimes.prefix_cache import CacheTooSmall
 from memsift_workers.runtimes.scoring import Prompt, Score, Scorer
@@ -51,13 +53,13 @@ class Engine:
         self._json = JsonWriter(folder, self._tokenizer, threads=threads)
         # What a prompt without a prefix starts with, so that its first token is predicted by something.
         bos = self._tokenizer.get_bos_token_id()
-        self._label_tokens: dict[tuple[str, ...], Tokens] = {}
+        self._label_tokens: dict[str, int] = {}
         self._opening = [bos if bos >= 0 else self._tokenizer.get_eos_token_id()]
 
     def warm_up(self) -> None:
         """Run once with a batch of the usual size, so that kernels are built and memory is touched."""
         calls = [
-            Call(f"Memory: {at} words to warm up with.\nQuestion:", " Which?", Likelihood())
+            Call((f"Memory: {at} words to warm up with.\nQuestion:",), " Which?", Likelihood())
             for at in range(20)
         ]
         self.answer(calls, _go_on)
@@ -83,12 +85,12 @@ class Engine:
             RuntimeFault: see `Runtime.run`.
         """
         check()
-        prefixes = self.encode([call.prefix for call in calls], start=True)
+        pieces = self._pieces(calls)
         suffixes = self.encode([call.suffix for call in calls])
         prompts: list[Prompt] = []
         texts: list[tuple[Json, Tokens]] = []
-        for call, tokens, suffix in zip(calls, prefixes, suffixes, strict=True):
-            prefix = tokens or self._opening
+        for call, tokens, suffix in zip(calls, pieces, suffixes, strict=True):
+            prefix = [token for piece in tokens for token in piece]
             if isinstance(call.wish, Json):
                 texts.append((call.wish, prefix + suffix))
             else:
@@ -101,31 +103,41 @@ class Engine:
         except (RuntimeError, MemoryError):
             # All that OpenVINO raises. Its message says nothing that the operator could act on.
             raise RuntimeUnavailable("the inference engine failed") from None
-        return [next(written if isinstance(call.wish, Json) else scored) for call in calls]
+        answers = [next(written if isinstance(call.wish, Json) else scored) for call in calls]
+        return [
+            replace(answer, prefix_tokens=tuple(map(len, tokens)))
+            for answer, tokens in zip(answers, pieces, strict=True)
+        ]
 
-    def label_tokens(self, labels: Sequence[str]) -> Tokens:
-        """One token per label.
+    def usable_labels(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """See `Runtime.usable_labels`."""
+        ids = dict(zip(labels, self.encode(labels), strict=True))
+        found = usable(ids)
+        self._label_tokens.update({label: ids[label][0] for label in found})
+        return found
 
-        Raises:
-            RuntimeMisconfigured: a label is not one token, or two are the same.
-        """
-        key = tuple(labels)
-        if key not in self._label_tokens:
-            encoded = self.encode(labels)
-            wrong = [label for label, ids in zip(labels, encoded, strict=True) if len(ids) != 1]
-            if wrong:
-                raise RuntimeMisconfigured(f"labels that are no single token of the model: {wrong}")
-            tokens = [ids[0] for ids in encoded]
-            if len(set(tokens)) != len(tokens):
-                raise RuntimeMisconfigured(f"some of these labels are the same token of the model: {key}")
-            self._label_tokens[key] = tokens
-        return self._label_tokens[key]
+    def _pieces(self, calls: Sequence[Call]) -> list[list[Tokens]]:
+        """The tokens of each piece of each prefix; never none at all."""
+        firsts = self.encode([call.prefix[0] if call.prefix else "" for call in calls], start=True)
+        rest = iter(self.encode([piece for call in calls for piece in call.prefix[1:]]))
+        found = [
+            [first, *(next(rest) for _ in call.prefix[1:])] for call, first in zip(calls, firsts, strict=True)
+        ]
+        for pieces in found:
+            if not any(pieces):
+                pieces[0] = self._opening
+        return found
+
+    def _label_token(self, label: str) -> int:
+        if label not in self._label_tokens and label not in self.usable_labels([label]):
+            raise RuntimeMisconfigured(f"the label {label!r} is no single token of the model")
+        return self._label_tokens[label]
 
     def _prompt(self, namespace: str, wish: Likelihood | Labels, prefix: Tokens, suffix: Tokens) -> Prompt:
         """Cut before the last token of the prefix, which predicts the first of the suffix."""
         whole = [prefix[-1], *suffix]
         if isinstance(wish, Labels):
-            wanted = [(len(suffix), token) for token in self.label_tokens(wish.labels)]
+            wanted = [(len(suffix), self._label_token(label)) for label in wish.labels]
         else:
             wanted = list(enumerate(suffix))
         return Prompt(namespace, prefix[:-1], whole, wanted)

@@ -49,9 +49,9 @@ class Remembering:
         """See `Runtime.start`."""
         await self._inner.start()
 
-    async def check_labels(self, labels: Sequence[str]) -> None:
-        """See `Runtime.check_labels`."""
-        await self._inner.check_labels(labels)
+    async def usable_labels(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """See `Runtime.usable_labels`."""
+        return await self._inner.usable_labels(labels)
 
     async def run(self, calls: Sequence[Call], *, timeout: float) -> list[Answer]:
         """See `Runtime.run`; only calls that are not remembered reach the model, each once."""
@@ -73,10 +73,11 @@ class Remembering:
 
     def _key(self, call: Call) -> bytes:
         # With their lengths before them, no two different calls give one text.
-        lengths = f"{len(call.namespace)} {len(call.prefix)} {len(call.suffix)} "
+        pieces = (call.namespace, *call.prefix, call.suffix)
+        lengths = "".join(f"{len(piece)} " for piece in pieces)
         # A dataclass's repr takes as long as all the rest, and most wishes are this one.
         wish = "" if type(call.wish) is Likelihood else repr(call.wish)
-        text = lengths + call.namespace + call.prefix + call.suffix + wish
+        text = f"{lengths}/{''.join(pieces)}{wish}"
         return hashlib.blake2b(text.encode(), key=self._secret, digest_size=16).digest()
 
     def _recall(self, key: bytes) -> Answer | None:

@@ -26,8 +26,9 @@ class ScriptedRuntime:
     async def start(self) -> None:
         """Nothing to load."""
 
-    async def check_labels(self, labels: Sequence[str]) -> None:
+    async def usable_labels(self, labels: Sequence[str]) -> tuple[str, ...]:
         """Every label is taken."""
+        return tuple(labels)
 
     async def run(self, calls: Sequence[Call], *, timeout: float) -> list[Answer]:
         """Answer after the fixed time.
@@ -46,7 +47,7 @@ class ScriptedRuntime:
 
 
 def _answer(call: Call) -> Answer:
-    seed = zlib.crc32(f"{call.prefix}\0{call.suffix}".encode())
+    seed = zlib.crc32("\0".join((*call.prefix, call.suffix)).encode())
     match call.wish:
         case Labels(labels):
             logprobs = tuple(-1.0 - (seed >> at % 24) % 97 / 97 for at in range(len(labels)))

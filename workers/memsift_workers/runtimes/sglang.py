@@ -19,6 +19,7 @@ from memsift_workers.runtimes.base import (
     RuntimeTimeout,
     RuntimeUnavailable,
 )
+from memsift_workers.runtimes.labels import usable
 from memsift_workers.runtimes.sglang_http import SGLangHttp
 from memsift_workers.runtimes.sglang_tokens import ServerTokenizer
 from memsift_workers.runtimes.sglang_wire import Prompt, Request, parse, plan
@@ -91,18 +92,14 @@ class SGLangRuntime:
                 f"{self._http.base_url} was not ready within {self._start_timeout:g} s"
             ) from None
 
-    async def check_labels(self, labels: Sequence[str]) -> None:
-        """See `Runtime.check_labels`."""
+    async def usable_labels(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """See `Runtime.usable_labels`."""
         try:
             async with asyncio.timeout(self._start_timeout):
                 ids = await self._tokenizer.encode(dict.fromkeys(labels, ""))
         except TimeoutError:
             raise RuntimeTimeout(f"no tokens of the labels within {self._start_timeout:g} s") from None
-        wrong = [label for label in labels if len(ids[label]) != 1]
-        if wrong:
-            raise RuntimeMisconfigured(f"labels that are no single token of {self.model}: {wrong}")
-        if len({ids[label][0] for label in labels}) != len(labels):
-            raise RuntimeMisconfigured(f"some of these labels are the same token of {self.model}: {labels}")
+        return usable({label: ids[label] for label in labels})
 
     async def run(self, calls: Sequence[Call], *, timeout: float) -> list[Answer]:
         """See `Runtime.run`."""
@@ -148,7 +145,7 @@ class SGLangRuntime:
 
     async def _warm_up(self) -> None:
         """Score two short prompts of different shape, and learn whether one request may mix them."""
-        calls = [Call("Hello", " world", Likelihood()), Call("Hello, hello", " world", Likelihood())]
+        calls = [Call(("Hello",), " world", Likelihood()), Call(("Hello", " you"), " world", Likelihood())]
         prompts = await self._tokenize(calls)
         try:
             await self._generate(prompts)
@@ -164,22 +161,24 @@ class SGLangRuntime:
         texts: dict[str, str] = {}
         for call in calls:
             labels = call.wish.labels if isinstance(call.wish, Labels) else ()
-            for text in (call.prefix, call.suffix, *labels):
+            for text in (*call.prefix, call.suffix, *labels):
                 texts.setdefault(text, call.namespace)
         ids = await self._tokenizer.encode(texts)
         return [self._prompt(call, ids) for call in calls]
 
     def _prompt(self, call: Call, ids: dict[str, list[int]]) -> Prompt:
-        prefix = ids[call.prefix]
+        pieces = [ids[piece] for piece in call.prefix] or [[]]
         bos = self._tokenizer.bos
-        if prefix[: len(bos)] != bos:  # a chat template may begin with the BOS as text
-            prefix = bos + prefix
+        if pieces[0][: len(bos)] != bos:  # a chat template may begin with the BOS as text
+            pieces[0] = bos + pieces[0]
         labels = []
         for label in call.wish.labels if isinstance(call.wish, Labels) else ():
             if len(ids[label]) != 1:
                 raise RuntimeMisconfigured(f"label {label!r} is no single token of {self.model}")
             labels += ids[label]
-        return Prompt(prefix, ids[call.suffix], call.wish, call.namespace, labels)
+        prefix = [token for piece in pieces for token in piece]
+        sizes = tuple(map(len, pieces))
+        return Prompt(prefix, ids[call.suffix], call.wish, call.namespace, labels, sizes)
 
     async def _generate(self, prompts: Sequence[Prompt]) -> list[Answer]:
         """Send the batch; the first fault of any request ends all of them."""

@@ -36,6 +36,7 @@ class Prompt:
         wish: what the call asks for.
         namespace: the call's.
         labels: the id of each label of a `Labels` wish.
+        pieces: how many ids of the prefix each of its pieces gave.
     """
 
     prefix: list[int]
@@ -43,6 +44,7 @@ class Prompt:
     wish: Wish
     namespace: str
     labels: list[int]
+    pieces: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,7 @@ def _answer(item: dict[str, Any], prompt: Prompt) -> Answer:
         logprobs=logprobs,
         text=text,
         prompt_tokens=int(meta["prompt_tokens"]),
+        prefix_tokens=prompt.pieces,
         cached_tokens=int(meta["cached_tokens"]),
         output_tokens=int(meta["completion_tokens"]),
     )

@@ -7,6 +7,7 @@ cannot invent one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -32,28 +33,44 @@ SYSTEM = (
 )
 
 
+HEADING = "Memories:\n"
+
+Names = Mapping[str, int]
+"""The short id of each memory that may be named, and its position in the job."""
+
+
+def name(place: int) -> str:
+    """The short id of the memory at this place of the prompt, from 0."""
+    return f"m{place + 1}"
+
+
+def names(job: RerankJob) -> Names:
+    """Short ids where the prompt shows the job's candidates in their order."""
+    return {name(at): at for at in range(len(job.candidates))}
+
+
 def listing(job: RerankJob) -> str:
     """All memories of a job, each on its own line behind its short id."""
-    lines = "".join(f"{_name(at)}: {memory_line(memory)}\n" for at, memory in enumerate(job.candidates))
-    return f"Memories:\n{lines}"
+    lines = "".join(f"{name(at)}: {memory_line(memory)}\n" for at, memory in enumerate(job.candidates))
+    return f"{HEADING}{lines}"
 
 
-def schema(job: RerankJob, *, strict_mode: bool = False) -> dict[str, Any]:
+def schema(job: RerankJob, named: Names, *, strict_mode: bool = False) -> dict[str, Any]:
     """The JSON schema of the answer.
 
     Args:
-        job: whose ids the enum holds.
+        job: says how many must be named.
+        named: the ids that the enum holds.
         strict_mode: keep to what OpenAI's strict mode lists as supported: a string has no `maxLength` there.
     """
-    names = [_name(at) for at in range(len(job.candidates))]
     return {
         "type": "object",
         "properties": {
             "ranking": {
                 "type": "array",
-                "items": {"type": "string", "enum": names},
-                "minItems": min(job.top_k, len(names)),
-                "maxItems": _most(job),
+                "items": {"type": "string", "enum": list(named)},
+                "minItems": min(job.top_k, len(named)),
+                "maxItems": _most(job, named),
             },
             "reason": {"type": "string"} | ({} if strict_mode else {"maxLength": MAX_REASON_CHARS}),
         },
@@ -62,33 +79,28 @@ def schema(job: RerankJob, *, strict_mode: bool = False) -> dict[str, Any]:
     }
 
 
-def max_tokens(job: RerankJob) -> int:
+def max_tokens(job: RerankJob, named: Names) -> int:
     """How many tokens the answer may take."""
-    return _REASON_TOKENS + _ID_TOKENS * _most(job)
+    return _REASON_TOKENS + _ID_TOKENS * _most(job, named)
 
 
-def read(job: RerankJob, text: str) -> tuple[tuple[float, ...], str]:
+def read(job: RerankJob, named: Names, text: str) -> tuple[tuple[float, ...], str]:
     """Scores of all candidates and the reason; an id that is named twice counts once.
 
     Raises:
         RankFault: it is no such JSON, or names a memory that there is not.
     """
-    positions = {_name(at): at for at in range(len(job.candidates))}
     try:
         data = orjson.loads(text)
-        named = list(dict.fromkeys(positions[name] for name in data["ranking"]))
+        order = list(dict.fromkeys(named[one] for one in data["ranking"]))
         reason = data["reason"]
     except (orjson.JSONDecodeError, LookupError, TypeError):
         raise RankFault(Cause.RUNTIME_GARBAGE, "the scorecard does not parse") from None
-    if not named or not isinstance(reason, str):
+    if not order or not isinstance(reason, str):
         raise RankFault(Cause.RUNTIME_GARBAGE, "the scorecard names no memory or has no reason")
-    scored = {at: float(len(named) - place) for place, at in enumerate(named)}
+    scored = {at: float(len(order) - place) for place, at in enumerate(order)}
     return spread(job, scored), cut(clean(reason), MAX_REASON_CHARS)[0]
 
 
-def _name(at: int) -> str:
-    return f"m{at + 1}"
-
-
-def _most(job: RerankJob) -> int:
-    return min(max(job.top_k, MOST_NAMED), len(job.candidates))
+def _most(job: RerankJob, named: Names) -> int:
+    return min(max(job.top_k, MOST_NAMED), len(named))

@@ -14,6 +14,7 @@ import numpy as np
 from memsift_schemas.evidence import evidence, vocabulary
 from memsift_schemas.job import RerankJob
 from memsift_schemas.result import Cause
+from memsift_workers.decks.session import Laid
 from memsift_workers.rankers.base import RankFault, Scores
 from memsift_workers.runtimes import base as runtime
 from memsift_workers.strategies.base import collect
@@ -40,21 +41,24 @@ class Likelihood:
     def __init__(self, *, weight_en: float, weight_zh: float) -> None:
         self._weight: dict[Language, float] = {"en": weight_en, "zh": weight_zh}
 
-    def calls(self, job: RerankJob) -> list[runtime.Call]:
+    @property
+    def deck_size(self) -> int:
+        """Each memory has a prompt of its own."""
+        return 0
+
+    def use_labels(self, usable: Sequence[str]) -> None:
+        """There are none."""
+
+    def calls(self, job: RerankJob, laid: Laid) -> list[runtime.Call]:
         """One prompt per candidate: the memory is the cached part, the question the scored one."""
         tongue = language(job.query)
-        suffix = _SUFFIX[tongue].format(query=quote(job.query))
-        return [
-            runtime.Call(
-                prefix=_PREFIX[tongue].format(memory=quote(memory.text)),
-                suffix=suffix,
-                wish=runtime.Likelihood(),
-                namespace=job.user,
-            )
-            for memory in job.candidates
-        ]
+        return _calls(job, tongue, _SUFFIX[tongue].format(query=quote(job.query)))
 
-    def scores(self, job: RerankJob, answers: Sequence[runtime.Answer]) -> Scores:
+    def warming(self, job: RerankJob, laid: Laid) -> list[runtime.Call]:
+        """See `Strategy.warming`; questions are taken to be in the language of the first memory."""
+        return _calls(job, language(job.candidates[0].text), "?")
+
+    def scores(self, job: RerankJob, laid: Laid, answers: Sequence[runtime.Answer]) -> Scores:
         """Sum what each memory explains of the question and fuse it with the prefilter's scores."""
         lengths = {len(answer.logprobs) for answer in answers}
         if len(lengths) != 1 or 0 in lengths:
@@ -66,6 +70,18 @@ class Likelihood:
         # others no better (AUROC .545 against .576 on LoCoMo) and does not carry over to other data: curves
         # fitted on six other sets have a Brier score of .139 there, against .039, and .043 for the base rate.
         return collect(values, answers, evidence=evidence(values, vocabulary(job.query), held))
+
+
+def _calls(job: RerankJob, tongue: Language, suffix: str) -> list[runtime.Call]:
+    return [
+        runtime.Call(
+            prefix=(_PREFIX[tongue].format(memory=quote(memory.text)),),
+            suffix=suffix,
+            wish=runtime.Likelihood(),
+            namespace=job.user,
+        )
+        for memory in job.candidates
+    ]
 
 
 def explained(logprobs: Sequence[Sequence[float]]) -> list[float]:

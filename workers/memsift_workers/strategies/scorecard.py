@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memsift_schemas.job import RerankJob
+from memsift_schemas.job import MAX_CANDIDATES, RerankJob
+from memsift_workers.decks.session import Laid
 from memsift_workers.rankers.base import Scores
-from memsift_workers.runtimes.base import Answer, Call, Json
+from memsift_workers.runtimes.base import Answer, Call, Json, Likelihood
 from memsift_workers.strategies import card
-from memsift_workers.strategies.base import collect
-from memsift_workers.strategies.layout import question
+from memsift_workers.strategies.base import collect, talk_pieces
+from memsift_workers.strategies.layout import latest
 from memsift_workers.strategies.templates import Template
 
 
@@ -22,18 +23,40 @@ class Scorecard:
     def __init__(self, template: Template) -> None:
         self._template = template
 
-    def calls(self, job: RerankJob) -> list[Call]:
-        """One prompt with all memories of the job."""
+    @property
+    def deck_size(self) -> int:
+        """Ids are numbered, so any number can be shown."""
+        return MAX_CANDIDATES
+
+    def use_labels(self, usable: Sequence[str]) -> None:
+        """There are none."""
+
+    def calls(self, job: RerankJob, laid: Laid) -> list[Call]:
+        """One prompt: deck, conversation, question."""
+        named = _names(laid)
         return [
             Call(
-                prefix=f"{self._template.opening(card.SYSTEM)}{card.listing(job)}",
-                suffix=f"{question(job)}Ranking as JSON:{self._template.before_answer}",
-                wish=Json(card.schema(job), card.max_tokens(job)),
+                prefix=(*self._deck(laid), *talk_pieces(laid)),
+                suffix=f"{latest(job)}Ranking as JSON:{self._template.before_answer}",
+                wish=Json(card.schema(job, named), card.max_tokens(job, named)),
                 namespace=job.user,
             )
         ]
 
-    def scores(self, job: RerankJob, answers: Sequence[Answer]) -> Scores:
+    def warming(self, job: RerankJob, laid: Laid) -> list[Call]:
+        """See `Strategy.warming`."""
+        return [Call(self._deck(laid), self._template.before_answer, Likelihood(), namespace=job.user)]
+
+    def scores(self, job: RerankJob, laid: Laid, answers: Sequence[Answer]) -> Scores:
         """See `Strategy.scores`."""
-        values, reason = card.read(job, answers[0].text if len(answers) == 1 else "")
+        values, reason = card.read(job, _names(laid), answers[0].text if len(answers) == 1 else "")
         return collect(values, answers, reason)
+
+    def _deck(self, laid: Laid) -> tuple[str, ...]:
+        opening = f"{self._template.opening(card.SYSTEM)}{card.HEADING}"
+        return (opening, *(f"{card.name(at)}: {one.line}\n" for at, one in enumerate(laid.entries)))
+
+
+def _names(laid: Laid) -> card.Names:
+    """Short ids by place in the deck, of the job's own candidates alone."""
+    return {card.name(at): place for at, place in enumerate(laid.places) if place is not None}

@@ -98,11 +98,11 @@ class NoxRanker:
         async with self._slots:
             completion = await self._endpoint.ask(
                 messages,
-                schema=card.schema(job, strict_mode=True),
-                max_tokens=card.max_tokens(job) + self._thinking_tokens,
+                schema=card.schema(job, card.names(job), strict_mode=True),
+                max_tokens=card.max_tokens(job, card.names(job)) + self._thinking_tokens,
                 ends_at=ends_at,
             )
-        values, reason = card.read(job, completion.text)
+        values, reason = card.read(job, card.names(job), completion.text)
         prompt_tokens, cached_tokens, output_tokens = completion.tokens
         return Scores(
             values=values,

@@ -1,0 +1,161 @@
+"""The decks of a batch's sessions: read, dealt, kept, without ever holding a job up."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from memsift_schemas.job import RerankJob
+from memsift_schemas.redis_link import REDIS_FAULTS, Pause, tell
+from memsift_workers.decks.deck import Deck, Entry, Limits, deal
+from memsift_workers.decks.store import DeckStore, Held, Session
+from memsift_workers.decks.talk import digests, window
+from memsift_workers.strategies.layout import memory_line, talk
+from memsift_workers.strategies.shortlist import shortlist
+
+log = logging.getLogger("memsift.worker")
+
+# A healthy Redis answers in one or two; without its deck a turn is dearer, and none the worse.
+WAIT_S = 0.05
+# Two workers that have turns of one session at once: the second deals again, on what the first kept.
+TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """What a job's prompt shows, beside its question.
+
+    Attributes:
+        entries: memories in order; a job's candidate is one that `places` names.
+        places: position in the job of each entry; None for a memory that is no candidate, and no answer.
+        talk: the lines of conversation behind them, oldest first.
+        kept: how many of the first entries the session's last prompt showed at the same place.
+        kept_talk: how many of the first lines of conversation follow them there as they did then.
+        changed: something that the last prompt showed has gone or moved.
+        turn: which prompt of the session this is, from 1.
+        runtime: which runtime had the last one; empty for none.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    places: tuple[int | None, ...] = ()
+    talk: tuple[str, ...] = field(default=(), repr=False)
+    kept: int = 0
+    kept_talk: int = 0
+    changed: bool = False
+    turn: int = 1
+    runtime: str = ""
+
+
+class Decks:
+    """Deals the decks of a batch, and keeps them for the next turns.
+
+    Whatever happens to Redis, each job gets a deck: at worst one of its own candidates alone.
+
+    Args:
+        limits: when a deck is rebuilt.
+        store: where decks are kept; None keeps none.
+        runtime: the name of the runtime that will have the KV.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(
+        self, limits: Limits, store: DeckStore | None, *, runtime: str, clock: Callable[[], float]
+    ) -> None:
+        self._limits = limits
+        self._store = store
+        self.runtime = runtime
+        self._clock = clock
+        self._pause = Pause()
+        self._away_until = float("-inf")
+
+    async def lay(self, jobs: Sequence[RerankJob], *, most: int) -> list[Laid]:
+        """The decks of a batch, in its order.
+
+        Jobs of one session get theirs one after the other, each on what the one before left.
+
+        Args:
+            jobs: a batch.
+            most: most memories that the strategy can show.
+        """
+        limits = replace(self._limits, memories=min(self._limits.memories, most))
+        if self._store is None or self._clock() < self._away_until:
+            return _deal_all(jobs, {}, limits, self.runtime)[0]
+        try:
+            async with asyncio.timeout(WAIT_S):
+                laid = await self._kept(self._store, jobs, limits)
+        except (*REDIS_FAULTS, TimeoutError) as fault:
+            seconds = self._pause.next()
+            self._away_until = self._clock() + seconds
+            log.warning("sessions begin anew, their decks are out of reach (%s)", tell(fault))
+            return _deal_all(jobs, {}, limits, self.runtime)[0]
+        self._pause.reset()
+        return laid
+
+    async def close(self) -> None:
+        """Close what keeps them."""
+        if self._store is not None:
+            await self._store.close()
+
+    async def _kept(self, store: DeckStore, jobs: Sequence[RerankJob], limits: Limits) -> list[Laid]:
+        sessions = list(dict.fromkeys(_session(job) for job in jobs))
+        found: dict[int, Laid] = {}
+        for _ in range(TRIES):
+            open_ = [at for at, job in enumerate(jobs) if _session(job) in sessions]
+            held = dict(zip(sessions, await store.load(sessions), strict=True))
+            laid, after = _deal_all([jobs[at] for at in open_], held, limits, self.runtime)
+            found.update(zip(open_, laid, strict=True))
+            saved = await store.save([(session, held[session], after[session]) for session in sessions])
+            sessions = [session for session, done in zip(sessions, saved, strict=True) if not done]
+            if not sessions:
+                break
+        return [found[at] for at in range(len(jobs))]
+
+
+def _deal_all(
+    jobs: Sequence[RerankJob], held: Mapping[Session, Held], limits: Limits, runtime: str
+) -> tuple[list[Laid], dict[Session, Deck]]:
+    """The decks of these jobs, and what is left of each session's after the last of them."""
+    decks = {session: one.deck for session, one in held.items()}
+    laid = []
+    for job in jobs:
+        session = _session(job)
+        one, decks[session] = lay_one(job, decks.get(session, Deck()), limits, runtime)
+        laid.append(one)
+    return laid, decks
+
+
+def lay_one(job: RerankJob, deck: Deck, limits: Limits, runtime: str) -> tuple[Laid, Deck]:
+    """One job's deck, and what the session keeps of it.
+
+    Args:
+        job: the job; of more candidates than the limit the best by the prefilter are shown.
+        deck: what the session's last prompt showed.
+        limits: when to rebuild.
+        runtime: who will have the KV.
+    """
+    chosen = shortlist(job, limits.memories)
+    shown = [(job.candidates[at].id, memory_line(job.candidates[at])) for at in chosen]
+    dealt = deal(deck, shown, limits)
+    lines = talk(job)
+    start, kept_talk = window(lines, deck.talk)
+    if not dealt.kept == len(dealt.entries) == len(deck.entries):
+        kept_talk = 0  # it stands behind other memories now
+    position = {job.candidates[at].id: at for at in chosen}
+    laid = Laid(
+        entries=dealt.entries,
+        places=tuple(position.get(one.id) for one in dealt.entries),
+        talk=lines[start:],
+        kept=dealt.kept,
+        kept_talk=kept_talk,
+        changed=dealt.changed,
+        turn=deck.turn + 1,
+        runtime=deck.runtime,
+    )
+    kept = Deck(dealt.entries, digests(lines[start:]), deck.turn + 1, dealt.debt, runtime)
+    return laid, kept
+
+
+def _session(job: RerankJob) -> Session:
+    return Session(job.user, job.session)
