@@ -4,5 +4,6 @@ from memsift_producer.reranker import Reranker
 from memsift_producer.reranking import Reranking
 from memsift_producer.sync import SyncReranker
 from memsift_producer.watch import BreakerChange
+from memsift_schemas.errors import NotForgotten
 
-__all__ = ["BreakerChange", "Reranker", "Reranking", "SyncReranker"]
+__all__ = ["BreakerChange", "NotForgotten", "Reranker", "Reranking", "SyncReranker"]

@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 from memsift_producer.admission import Admission
 from memsift_producer.answering import Answering, at_once
 from memsift_producer.breaker import Breaker
+from memsift_producer.forgetting import forget
 from memsift_producer.outbox import Outbox
 from memsift_producer.preparation import Prepared, Question, prepare
 from memsift_producer.replies import Replies
@@ -213,6 +214,21 @@ class Reranker:
         total = {"total": (self._clock.monotonic() - started) * 1e3}
         result = result.model_copy(update={"timings_ms": {**result.timings_ms, **total}})
         return Reranking(result, prepared.fallback, prepared.top_k, prepared.by_id, prepared.min_relevance)
+
+    async def forget(self, *, user: str, memories: Sequence[str]) -> None:
+        """Take memories out of all prompts that workers keep for a user's sessions.
+
+        Call it when the user deletes or edits a memory. The next turn of each session begins anew.
+
+        Args:
+            user: whose memories these are.
+            memories: their ids.
+
+        Raises:
+            InvalidInput: an id is none.
+            NotForgotten: Redis could not be told: call again.
+        """
+        await forget(self._push_link, self.settings.queue, user=user, memories=memories)
 
     async def _answer(self, prepared: Prepared, started: float) -> RerankResult:
         if prepared.job is None:

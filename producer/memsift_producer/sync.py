@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -78,9 +78,22 @@ class SyncReranker:
             RuntimeError: it is not open.
         """
         __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
+        return self._call(self._open_one().rerank(**question))
+
+    def forget(self, *, user: str, memories: Sequence[str]) -> None:
+        """As `Reranker.forget`.
+
+        Raises:
+            InvalidInput: an id is none.
+            NotForgotten: Redis could not be told: call again.
+            RuntimeError: it is not open.
+        """
+        self._call(self._open_one().forget(user=user, memories=memories))
+
+    def _open_one(self) -> Reranker:
         if self._reranker is None:
             raise RuntimeError("SyncReranker is not open: use `with SyncReranker.from_url(...) as reranker`")
-        return self._call(self._reranker.rerank(**question))
+        return self._reranker
 
     async def _opened(self) -> Reranker:
         reranker = Reranker(self._settings, on_breaker=self._on_breaker)

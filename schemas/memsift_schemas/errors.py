@@ -1,7 +1,8 @@
 """Errors at the door: what a caller did wrong, said without any memory text.
 
-All are `ValueError`s: the same call can never succeed, so the caller must change it. Operational faults
-never raise out of the producer; they become the cause of a fallback.
+All but one are `ValueError`s: the same call can never succeed, so the caller must change it. Operational
+faults do not raise out of the producer, they become the cause of a fallback; `NotForgotten` is the exception,
+since there is nothing to fall back to.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ class UnknownVersion(InvalidInput):
 
 class SettingsError(ValueError):
     """A setting is wrong. The message starts with the environment variable's name."""
+
+
+class NotForgotten(Exception):
+    """Memories may still be in a deck: ask again."""
 
 
 def describe(error: ValidationError) -> str:

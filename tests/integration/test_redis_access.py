@@ -13,6 +13,8 @@ from memsift_ops import services, valkey
 from memsift_producer import Reranker
 from memsift_schemas import Source, SystemClock
 from memsift_schemas.redis_link import connect
+from memsift_workers.decks.deck import Deck, Entry
+from memsift_workers.decks.store import DeckStore, Held, Session
 from memsift_workers.flow.quarantine import Quarantine
 from memsift_workers.flow.rescue import Rescue
 from memsift_workers.flow.shared_limit import SharedLimit, runtime_key
@@ -134,6 +136,17 @@ async def test_workers_may_share_a_limit_and_a_quarantine(worker_link, clean):
     assert clean.acl_log() == []
 
 
+async def test_decks_are_kept_by_workers_and_dropped_by_frontends(sample, worker_link, clean):
+    store = DeckStore(worker_link, queue=QUEUE, ring=None, ttl_s=60)
+    session, deck = Session("u", "s"), Deck((Entry("m1", "line", 1),), turn=1)
+    assert await store.save([(session, Held(Deck()), deck)]) == [True]
+    async with Reranker.from_url(sample.url("producer"), queue=QUEUE) as reranker:
+        await reranker.forget(user="u", memories=["m1"])
+    assert await store.load([session]) == [Held(Deck())]
+    assert await store.save([(session, Held(Deck()), deck)]) == [False]
+    assert clean.acl_log() == []
+
+
 def test_a_job_can_be_pushed_counted_and_given_a_life(sample, clean):
     # In one transaction, so that no worker has it meanwhile.
     pipeline = sample.client("producer").pipeline()
@@ -176,6 +189,8 @@ PRODUCER_MAY_NOT = [
         ("SET", "other", 1),
         ("SET", f"{QUEUE}:worker:w1", "{}"),
         ("GET", f"{QUEUE}:jev:a:df"),
+        ("GET", f"{QUEUE}:deck:a:b"),
+        ("SADD", f"{QUEUE}:decks:a", "x"),
     ],
     *[("FLUSHALL",), ("FLUSHDB",), ("CONFIG", "GET", "*"), ("MONITOR",), ("SHUTDOWN",), ("SWAPDB", 0, 1)],
     *[("CLIENT", "LIST"), ("CLIENT", "KILL", "TYPE", "normal"), ("SLOWLOG", "GET"), ("ACL", "LIST")],
