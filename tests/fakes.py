@@ -4,7 +4,8 @@ import asyncio
 import time
 
 from memsift_workers.decks.deck import Deck, Limits
-from memsift_workers.decks.session import Decks, Laid, lay_one
+from memsift_workers.decks.laid import Laid
+from memsift_workers.decks.session import Decks, lay_one
 from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.base import Answer, Json, Labels, Likelihood, RuntimeTimeout
 

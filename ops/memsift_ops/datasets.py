@@ -131,7 +131,7 @@ def memories_path(folder: Path, name: str) -> Path:
 
 
 def load(
-    folder: Path, name: str, *, limit: int | None = None, seed: int = 1, unanswerable: bool = False
+    folder: Path, name: str, *, limit: int | None = None, seed: int | None = 1, unanswerable: bool = False
 ) -> list[Case]:
     """Read the questions of a set.
 
@@ -139,7 +139,7 @@ def load(
         folder: where the files are.
         name: the set's name.
         limit: take this many, after shuffling.
-        seed: of the shuffle; the same one takes the same questions.
+        seed: of the shuffle; the same one takes the same questions. None keeps the order of the file.
         unanswerable: take questions without labels too, which no memory answers.
 
     Raises:
@@ -155,7 +155,8 @@ def load(
     queries = [(line, row) for line, row in every if row.gold or unanswerable]
     if not queries:
         raise InvalidInput(f"{queries_at.name}: no query has labelled memories, so nothing can be measured")
-    random.Random(seed).shuffle(queries)
+    if seed is not None:
+        random.Random(seed).shuffle(queries)
     texts = {row.id: row for _, row in _rows(memories_path(folder, name), _MemoryRow)}
     return [_case(row, texts, f"{queries_at.name} line {line}") for line, row in queries[:limit]]
 

@@ -138,7 +138,7 @@ async def test_workers_may_share_a_limit_and_a_quarantine(worker_link, clean):
 
 async def test_decks_are_kept_by_workers_and_dropped_by_frontends(sample, worker_link, clean):
     store = DeckStore(worker_link, queue=QUEUE, ring=None, ttl_s=60)
-    session, deck = Session("u", "s"), Deck((Entry("m1", "line", 1),), turn=1)
+    session, deck = Session("u", "s"), Deck((Entry("m1", "line", 1, 5),), turn=1)
     assert await store.save([(session, Held(Deck()), deck)]) == [True]
     async with Reranker.from_url(sample.url("producer"), queue=QUEUE) as reranker:
         await reranker.forget(user="u", memories=["m1"])

@@ -12,6 +12,7 @@ import click
 from rich.progress import Progress
 
 from memsift_ops import drain_bench
+from memsift_ops.commands import bench_cache
 from memsift_ops.commands.version import versions
 from memsift_ops.console import print_json, stderr, waiting
 from memsift_ops.drain_bench import Round
@@ -24,6 +25,9 @@ SCRIPTED = {"MEMSIFT_RUNTIME": "scripted", "MEMSIFT_SCRIPTED_MS": "15"}
 @click.group("bench")
 def command() -> None:
     """Measure memsift on this machine."""
+
+
+command.add_command(bench_cache.command)
 
 
 @command.command("drain")

@@ -51,8 +51,9 @@ class WorkerSettings(Settings):
         True,
         description="`listwise`, `scorecard`: keep each session's memories in place from turn to turn.",
     )
-    deck_memories: int = Field(128, ge=1, le=MAX_CANDIDATES, description="Most memories in a session's deck.")
-    deck_tokens: int = Field(4_096, ge=100, description="Most tokens in a session's deck, about.")
+    deck_memories: int = Field(200, ge=1, le=MAX_CANDIDATES, description="Most memories in a session's deck.")
+    # With the question behind them they fit into a context of 8,192 tokens, the least that models have.
+    deck_tokens: int = Field(6_000, ge=100, description="Most tokens in a session's deck.")
     deck_carry: float = Field(
         0.02,
         ge=0,

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsift_workers.decks import deck as subject
-from memsift_workers.decks.deck import TRIM, Deck, Entry, Limits, deal
+from memsift_workers.decks.deck import TRIM, Deck, Limits, deal
+from memsift_workers.decks.sizes import estimate
 
 WIDE = Limits(memories=100, tokens=10**6, carry=0.0)
 TEXT = "[2026-03-01] A line of some length about something that happened on that day to somebody."
-TOKENS = Entry("x", TEXT, 1).tokens
+TOKENS = estimate(f"{TEXT} x")
 
 
 def lines(*ids, text=TEXT):

@@ -1,18 +1,24 @@
 """The decks of a batch: turns of one session, several workers, and a Redis that is away."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from redis.asyncio import Redis
 
-from memsift_schemas import Turn
+from memsift_schemas import Cause, Turn
 from memsift_schemas.deck_use import Miss
 from memsift_workers.decks.deck import Deck
 from memsift_workers.decks.session import lay_one
 from memsift_workers.decks.store import DeckStore, Held, Session
 from memsift_workers.decks.use import BLOCK_TOKENS, deck_use
-from memsift_workers.runtimes.base import Answer
-from tests.fakes import LIMITS, decks
+from memsift_workers.rankers.local import LocalRanker
+from memsift_workers.runtimes.base import Answer, RuntimeGarbage, RuntimeTimeout
+from memsift_workers.strategies.likelihood import Likelihood
+from memsift_workers.strategies.listwise import Listwise
+from memsift_workers.strategies.pointwise import Pointwise
+from memsift_workers.strategies.templates import TEMPLATES
+from tests.fakes import LIMITS, FakeRuntime, decks
 from tests.samples import job, memories
 
 
@@ -158,3 +164,53 @@ def test_a_conversation_behind_an_unchanged_deck_is_expected_too():
 
 def test_an_unheld_session_is_an_empty_deck():
     assert Held(Deck()).deck.entries == ()
+
+
+async def test_what_a_line_really_takes_decides_from_the_next_turn_on(store):
+    # Given a tokenizer that takes far more tokens than was estimated
+    limits = replace(LIMITS, tokens=1000)
+    subject = decks(store, limits=limits)
+    (first,) = await subject.lay([asked(0, 1, 2, 3)], most=50)
+    assert sum(one.tokens for one in first.entries) < 200
+    subject.learn(first, Answer(prompt_tokens=2000, prefix_tokens=(50, 400, 400, 400, 400)))
+    # Then the next turn's deck is cut to what fits
+    (second,) = await subject.lay([asked(0)], most=50)
+    assert shown(second) == ["m0", "m1"]
+
+
+async def test_a_session_whose_job_could_not_be_ranked_begins_anew(redis, store):
+    subject = decks(store)
+    ranker = LocalRanker(FakeRuntime(fault=RuntimeGarbage("no")), Listwise(TEMPLATES["chatml"]), subject)
+    (outcome,) = await ranker.rank([asked(0, 1)], timeout=5)
+    assert outcome.cause is Cause.RUNTIME_GARBAGE
+    assert await store.load([Session("mara", "s1")]) == [Held(Deck())]
+
+
+async def test_a_session_whose_job_was_late_goes_on(store):
+    ranker = LocalRanker(
+        FakeRuntime(fault=RuntimeTimeout("late")), Listwise(TEMPLATES["chatml"]), decks(store)
+    )
+    await ranker.rank([asked(0, 1)], timeout=5)
+    assert (await store.load([Session("mara", "s1")]))[0].deck.turn == 1
+
+
+async def test_warming_deals_the_deck_and_asks_nothing(store):
+    runtime = FakeRuntime()
+    ranker = LocalRanker(runtime, Listwise(TEMPLATES["chatml"]), decks(store))
+    await ranker.warm([asked(0, 1, query="xyzzy?")], timeout=5)
+    ((call,),) = runtime.batches
+    assert "xyzzy" not in call.suffix
+    # The first question's prompt begins with what was warmed
+    await ranker.rank([asked(0, 1)], timeout=5)
+    assert runtime.batches[1][0].prefix == call.prefix
+
+
+@pytest.mark.parametrize(
+    "strategy", [Likelihood(weight_en=1.0, weight_zh=1.0), Pointwise(TEMPLATES["chatml"])]
+)
+async def test_strategies_without_a_deck_warm_each_memory(strategy):
+    runtime = FakeRuntime()
+    ranker = LocalRanker(runtime, strategy, decks())
+    await ranker.warm([asked(0, 1)], timeout=5)
+    await ranker.rank([asked(0, 1)], timeout=5)
+    assert [call.prefix for call in runtime.batches[0]] == [call.prefix for call in runtime.batches[1]]

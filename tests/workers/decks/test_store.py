@@ -11,7 +11,7 @@ from memsift_workers.decks.deck import Deck, Entry
 from memsift_workers.decks.store import DeckStore, Held, Session
 
 SESSION = Session("mara", "s1")
-DECK = Deck((Entry("m1", "[2026-03-01] xyzzy keeps the key.", 3),), ("d1",), 3, 1.5, "r1")
+DECK = Deck((Entry("m1", "[2026-03-01] xyzzy keeps the key.", 3, 12),), ("d1",), 3, 1.5, "r1")
 KEYS = f"a:{base64.b64encode(bytes(32)).decode()}"
 
 
@@ -55,7 +55,7 @@ async def test_a_deck_with_a_memory_that_is_to_be_forgotten_is_not_kept(make, re
     await redis.sadd(forgotten_key(queue, "mara"), "m1")
     assert await store.save([(SESSION, Held(Deck()), DECK)]) == [False]
     assert await store.load([SESSION]) == [Held(Deck())]
-    other = Deck((Entry("m2", "another", 1),), turn=1)
+    other = Deck((Entry("m2", "another", 1, 5),), turn=1)
     assert await store.save([(SESSION, Held(Deck()), other)]) == [True]
 
 

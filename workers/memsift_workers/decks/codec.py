@@ -28,7 +28,7 @@ def encode(deck: Deck, *, ring: KeyRing | None, key: str) -> bytes:
             "debt": deck.debt,
             "runtime": deck.runtime,
             "talk": deck.talk,
-            "entries": [[one.id, one.line, one.used] for one in deck.entries],
+            "entries": [[one.id, one.line, one.used, one.tokens] for one in deck.entries],
         }
     )
     return clear if ring is None else orjson.dumps(ring.seal(clear, direction="deck", job_id=key))
@@ -43,7 +43,10 @@ def decode(raw: bytes, *, ring: KeyRing | None, key: str) -> Deck:
         if data["v"] != VERSION:
             return Deck()
         return Deck(
-            entries=tuple(Entry(str(id_), str(line), int(used)) for id_, line, used in data["entries"]),
+            entries=tuple(
+                Entry(str(id_), str(line), int(used), int(tokens))
+                for id_, line, used, tokens in data["entries"]
+            ),
             talk=tuple(map(str, data["talk"])),
             turn=int(data["turn"]),
             debt=float(data["debt"]),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
+from memsift_workers.decks.sizes import estimate
 
 # A deck over a limit is cut down to this part of it, so that not every turn cuts. Of five conversations of
 # `locomo_obs` (12 turns, 20 candidates, 4,096 tokens; prompt tokens kept from the turn before): .9 .864,
 # .75 .861, .5 .852; building anew from the candidates and what was used last, half full, .821.
 TRIM = 0.9
-# A line's label, colon and line break.
-LABEL_TOKENS = 4
-# Per token of text: 4.3 bytes in English and 3.9 in Chinese with Qwen's tokenizers, which are what matters.
-BYTES_PER_TOKEN = 4
+
+# Tokens of a line.
+Size = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +24,13 @@ class Entry:
         id: the memory's.
         line: its text as the prompt shows it.
         used: the turn in which it was last a candidate.
+        tokens: about how many it takes.
     """
 
     id: str
     line: str = field(repr=False)
     used: int
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens it takes; the true number is known only after the model has read it."""
-        return len(self.line.encode()) // BYTES_PER_TOKEN + LABEL_TOKENS
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class Limits:
 
     Attributes:
         memories: most memories in it.
-        tokens: most tokens in it, as estimated; candidates of one turn may exceed it.
+        tokens: most tokens in it; candidates of one turn may exceed it.
         carry: what carrying one token for one turn costs, in tokens prefilled.
     """
 
@@ -86,7 +84,9 @@ class Dealt:
     debt: float
 
 
-def deal(deck: Deck, candidates: Sequence[tuple[str, str]], limits: Limits) -> Dealt:
+def deal(
+    deck: Deck, candidates: Sequence[tuple[str, str]], limits: Limits, *, size: Size = estimate
+) -> Dealt:
     """The deck for a turn with these candidates.
 
     What the last prompt showed stays in place, new memories are appended in the order given. An edited memory
@@ -102,13 +102,17 @@ def deal(deck: Deck, candidates: Sequence[tuple[str, str]], limits: Limits) -> D
         deck: of the last turn.
         candidates: id and line of each; ids unique, not more than `limits.memories`.
         limits: when to rebuild.
+        size: tells the tokens of a line.
     """
     turn = deck.turn + 1
     lines = dict(candidates)
     whole = _without_edited(deck.entries, lines)
-    standing = tuple(Entry(one.id, one.line, turn) if one.id in lines else one for one in whole)
+    standing = tuple(
+        Entry(one.id, one.line, turn if one.id in lines else one.used, size(one.line)) for one in whole
+    )
     there = {one.id for one in standing}
-    entries = standing + tuple(Entry(id_, line, turn) for id_, line in candidates if id_ not in there)
+    fresh = tuple(Entry(id_, line, turn, size(line)) for id_, line in candidates if id_ not in there)
+    entries = standing + fresh
     revived = sum(one.tokens for one in whole if one.id in lines and one.used < deck.turn)
     unused = sum(one.tokens for one in entries if one.used < turn)
     live = sum(one.tokens for one in entries if one.used == turn)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from memsift_schemas.deck_use import DeckUse
 from memsift_schemas.job import RerankJob
 from memsift_schemas.redis_link import REDIS_FAULTS, Pause, tell
-from memsift_workers.decks.deck import Deck, Entry, Limits, deal
+from memsift_workers.decks.deck import Deck, Limits, Size, deal
+from memsift_workers.decks.laid import Laid
+from memsift_workers.decks.sizes import Sizes, estimate
 from memsift_workers.decks.store import DeckStore, Held, Session
 from memsift_workers.decks.talk import digests, window
+from memsift_workers.decks.use import deck_use
+from memsift_workers.runtimes.base import Answer
 from memsift_workers.strategies.layout import memory_line, talk
 from memsift_workers.strategies.shortlist import shortlist
 
@@ -21,31 +27,6 @@ log = logging.getLogger("memsift.worker")
 WAIT_S = 0.05
 # Two workers that have turns of one session at once: the second deals again, on what the first kept.
 TRIES = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Laid:
-    """What a job's prompt shows, beside its question.
-
-    Attributes:
-        entries: memories in order; a job's candidate is one that `places` names.
-        places: position in the job of each entry; None for a memory that is no candidate, and no answer.
-        talk: the lines of conversation behind them, oldest first.
-        kept: how many of the first entries the session's last prompt showed at the same place.
-        kept_talk: how many of the first lines of conversation follow them there as they did then.
-        changed: something that the last prompt showed has gone or moved.
-        turn: which prompt of the session this is, from 1.
-        runtime: which runtime had the last one; empty for none.
-    """
-
-    entries: tuple[Entry, ...] = ()
-    places: tuple[int | None, ...] = ()
-    talk: tuple[str, ...] = field(default=(), repr=False)
-    kept: int = 0
-    kept_talk: int = 0
-    changed: bool = False
-    turn: int = 1
-    runtime: str = ""
 
 
 class Decks:
@@ -67,6 +48,7 @@ class Decks:
         self._store = store
         self.runtime = runtime
         self._clock = clock
+        self._sizes = Sizes()
         self._pause = Pause()
         self._away_until = float("-inf")
 
@@ -81,7 +63,7 @@ class Decks:
         """
         limits = replace(self._limits, memories=min(self._limits.memories, most))
         if self._store is None or self._clock() < self._away_until:
-            return _deal_all(jobs, {}, limits, self.runtime)[0]
+            return self._deal_all(jobs, {}, limits)[0]
         try:
             async with asyncio.timeout(WAIT_S):
                 laid = await self._kept(self._store, jobs, limits)
@@ -89,14 +71,40 @@ class Decks:
             seconds = self._pause.next()
             self._away_until = self._clock() + seconds
             log.warning("sessions begin anew, their decks are out of reach (%s)", tell(fault))
-            return _deal_all(jobs, {}, limits, self.runtime)[0]
+            return self._deal_all(jobs, {}, limits)[0]
         self._pause.reset()
         return laid
+
+    def learn(self, laid: Laid, answer: Answer) -> DeckUse:
+        """Take the runtime's counts for the first prompt over a deck: what it had from the cache, and why."""
+        self._sizes.learn([one.line for one in laid.entries], answer.prefix_tokens[1:])
+        return deck_use(laid, answer, runtime=self.runtime)
+
+    async def drop(self, jobs: Sequence[RerankJob]) -> None:
+        """Let the sessions of jobs that could not be ranked begin anew: it may be their decks' fault."""
+        if self._store is None or not jobs:
+            return
+        with contextlib.suppress(*REDIS_FAULTS, TimeoutError):
+            async with asyncio.timeout(WAIT_S):
+                await self._store.drop([_session(job) for job in jobs])
 
     async def close(self) -> None:
         """Close what keeps them."""
         if self._store is not None:
             await self._store.close()
+
+    def _deal_all(
+        self, jobs: Sequence[RerankJob], held: Mapping[Session, Held], limits: Limits
+    ) -> tuple[list[Laid], dict[Session, Deck]]:
+        """The decks of these jobs, and what is left of each session's after the last of them."""
+        decks = {session: one.deck for session, one in held.items()}
+        laid = []
+        for job in jobs:
+            session = _session(job)
+            before = decks.get(session, Deck())
+            one, decks[session] = lay_one(job, before, limits, self.runtime, size=self._sizes)
+            laid.append(one)
+        return laid, decks
 
     async def _kept(self, store: DeckStore, jobs: Sequence[RerankJob], limits: Limits) -> list[Laid]:
         sessions = list(dict.fromkeys(_session(job) for job in jobs))
@@ -104,7 +112,7 @@ class Decks:
         for _ in range(TRIES):
             open_ = [at for at, job in enumerate(jobs) if _session(job) in sessions]
             held = dict(zip(sessions, await store.load(sessions), strict=True))
-            laid, after = _deal_all([jobs[at] for at in open_], held, limits, self.runtime)
+            laid, after = self._deal_all([jobs[at] for at in open_], held, limits)
             found.update(zip(open_, laid, strict=True))
             saved = await store.save([(session, held[session], after[session]) for session in sessions])
             sessions = [session for session, done in zip(sessions, saved, strict=True) if not done]
@@ -113,20 +121,9 @@ class Decks:
         return [found[at] for at in range(len(jobs))]
 
 
-def _deal_all(
-    jobs: Sequence[RerankJob], held: Mapping[Session, Held], limits: Limits, runtime: str
-) -> tuple[list[Laid], dict[Session, Deck]]:
-    """The decks of these jobs, and what is left of each session's after the last of them."""
-    decks = {session: one.deck for session, one in held.items()}
-    laid = []
-    for job in jobs:
-        session = _session(job)
-        one, decks[session] = lay_one(job, decks.get(session, Deck()), limits, runtime)
-        laid.append(one)
-    return laid, decks
-
-
-def lay_one(job: RerankJob, deck: Deck, limits: Limits, runtime: str) -> tuple[Laid, Deck]:
+def lay_one(
+    job: RerankJob, deck: Deck, limits: Limits, runtime: str, *, size: Size = estimate
+) -> tuple[Laid, Deck]:
     """One job's deck, and what the session keeps of it.
 
     Args:
@@ -134,10 +131,11 @@ def lay_one(job: RerankJob, deck: Deck, limits: Limits, runtime: str) -> tuple[L
         deck: what the session's last prompt showed.
         limits: when to rebuild.
         runtime: who will have the KV.
+        size: tells the tokens of a line.
     """
     chosen = shortlist(job, limits.memories)
     shown = [(job.candidates[at].id, memory_line(job.candidates[at])) for at in chosen]
-    dealt = deal(deck, shown, limits)
+    dealt = deal(deck, shown, limits, size=size)
     lines = talk(job)
     start, kept_talk = window(lines, deck.talk)
     if not dealt.kept == len(dealt.entries) == len(deck.entries):

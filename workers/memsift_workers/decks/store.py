@@ -93,6 +93,10 @@ class DeckStore:
                 await self._save(keys, [held.version, value, self._ttl_s, *ids], client=pipe)
             return [answer == 1 for answer in await pipe.execute()]
 
+    async def drop(self, sessions: Sequence[Session]) -> None:
+        """Let these sessions begin anew."""
+        await self._redis.delete(*(self._key(session) for session in sessions))
+
     async def close(self) -> None:
         """Close the connection."""
         await self._redis.aclose()

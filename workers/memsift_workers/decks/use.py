@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memsift_schemas.deck_use import DeckUse, Miss
-from memsift_workers.decks.session import Laid
+from memsift_workers.decks.laid import Laid
 from memsift_workers.runtimes.base import Answer
 
 # A prefix cache serves whole blocks (32 tokens in the embedded engine, 1 in SGLang as it comes, up to 64 with

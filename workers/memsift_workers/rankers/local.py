@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from memsift_schemas.job import RerankJob
 from memsift_schemas.result import Cause
-from memsift_workers.decks.session import Decks, Laid
-from memsift_workers.decks.use import deck_use
+from memsift_workers.decks.laid import Laid
+from memsift_workers.decks.session import Decks
 from memsift_workers.faults import describe
 from memsift_workers.rankers.base import Outcome, RankFault
 from memsift_workers.rankers.causes import rank_fault
@@ -67,10 +67,12 @@ class LocalRanker:
         asked = [self._ask(job, laid) for job, laid in zip(jobs, decks, strict=True)]
         readable = [calls for calls in asked if not isinstance(calls, RankFault)]
         replies = iter(await self._answers(readable, ends_at))
-        return [
+        outcomes = [
             calls if isinstance(calls, RankFault) else self._score(job, laid, next(replies))
             for job, laid, calls in zip(jobs, decks, asked, strict=True)
         ]
+        await self._decks.drop([job for job, one in zip(jobs, outcomes, strict=True) if _spoiled(one)])
+        return outcomes
 
     async def warm(self, jobs: Sequence[RerankJob], *, timeout: float) -> None:
         """Put into the runtime's cache what these sessions' questions will begin with.
@@ -150,9 +152,14 @@ class LocalRanker:
             scores = self._strategy.scores(job, laid, answers)
             if not laid.entries:
                 return scores
-            return replace(scores, deck=deck_use(laid, answers[0], runtime=self._decks.runtime))
+            return replace(scores, deck=self._decks.learn(laid, answers[0]))
         except RankFault as fault:
             return fault
         except Exception as error:  # noqa: BLE001  # a bad answer must not take the batch down
             log.error("job %s falls back, its answers could not be read: %s", job.id, describe(error))
             return RankFault(Cause.RANKER_ERROR)
+
+
+def _spoiled(outcome: Outcome) -> bool:
+    """Whether the prompt itself may have been the fault: too long, or what the model makes nonsense of."""
+    return isinstance(outcome, RankFault) and outcome.cause is not Cause.RUNTIME_TIMEOUT

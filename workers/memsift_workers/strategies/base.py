@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from memsift_schemas.job import RerankJob
-from memsift_workers.decks.session import Laid
+from memsift_workers.decks.laid import Laid
 from memsift_workers.rankers.base import Scores
 from memsift_workers.runtimes.base import Answer, Call, RuntimeMisconfigured
 from memsift_workers.strategies.layout import TALK

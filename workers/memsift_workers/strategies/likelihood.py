@@ -14,7 +14,7 @@ import numpy as np
 from memsift_schemas.evidence import evidence, vocabulary
 from memsift_schemas.job import RerankJob
 from memsift_schemas.result import Cause
-from memsift_workers.decks.session import Laid
+from memsift_workers.decks.laid import Laid
 from memsift_workers.rankers.base import RankFault, Scores
 from memsift_workers.runtimes import base as runtime
 from memsift_workers.strategies.base import collect

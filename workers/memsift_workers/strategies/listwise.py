@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from memsift_schemas.evidence import standardise
 from memsift_schemas.job import RerankJob
 from memsift_schemas.result import Cause
-from memsift_workers.decks.session import Laid
+from memsift_workers.decks.laid import Laid
 from memsift_workers.rankers.base import RankFault, Scores
 from memsift_workers.runtimes.base import Answer, Call, Labels, RuntimeMisconfigured
 from memsift_workers.strategies.base import collect, talk_pieces

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memsift_schemas.job import MAX_CANDIDATES, RerankJob
-from memsift_workers.decks.session import Laid
+from memsift_workers.decks.laid import Laid
 from memsift_workers.rankers.base import Scores
 from memsift_workers.runtimes.base import Answer, Call, Json, Likelihood
 from memsift_workers.strategies import card
