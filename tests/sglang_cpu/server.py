@@ -41,6 +41,7 @@ FLAGS = (
     # Otherwise this model fills its JSON with line breaks until it has no token left.
     "--constrained-json-disable-any-whitespace",
     "--enable-cache-report",
+    "--enable-metrics",
     # Otherwise an idle server keeps a core busy.
     "--sleep-on-idle",
     # Otherwise /health says 503 until a long prompt has gone through.

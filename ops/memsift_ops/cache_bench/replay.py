@@ -78,7 +78,7 @@ async def play(
     for number, session in enumerate(sessions):
         for name, (ranker, meter) in layouts.items():
             user = f"{name}-{number}"
-            jobs = [_job(case, user, settings) for case in session.cases]
+            jobs = [job_of(case, user, settings) for case in session.cases]
             for turn, (case, job) in enumerate(zip(session.cases, jobs, strict=True), start=1):
                 spent, result = await _turn(job, ranker, meter)
                 ranking = tuple(place.id for place in result.ranking)
@@ -102,7 +102,8 @@ async def _turn(
     return (meter.count, ms, cpu_ms), to_result(job, outcome, ranker)
 
 
-def _job(case: Case, user: str, settings: ProducerSettings) -> RerankJob:
+def job_of(case: Case, user: str, settings: ProducerSettings) -> RerankJob:
+    """The job that a frontend would send for this question."""
     asked = Question(
         query=case.query,
         memories=case.memories,
