@@ -19,6 +19,7 @@ SECTIONS: tuple[tuple[str, type[Settings]], ...] = (
     ("Frontend", ProducerSettings),
     ("Worker", WorkerSettings),
 )
+WORDS: dict[type, str] = {bool: "`0` or `1`", int: "whole number", float: "number", str: "text"}
 
 
 def page() -> str:
@@ -37,7 +38,8 @@ def page() -> str:
 
 
 def _row(name: str, field: FieldInfo) -> str:
-    default = "" if field.default in (None, PydanticUndefined) else f"`{field.default}`"
+    value = int(field.default) if isinstance(field.default, bool) else field.default
+    default = "" if value in (None, PydanticUndefined) else f"`{value}`"
     return f"| `{PREFIX}{name.upper()}` | {_values(field)} | {default} | {field.description} |"
 
 
@@ -47,7 +49,7 @@ def _values(field: FieldInfo) -> str:
         return ", ".join(f"`{value}`" for value in typing.get_args(kind))
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         kind = next(one for one in typing.get_args(kind) if one is not type(None))
-    name = {int: "whole number", float: "number", str: "text"}.get(typing.cast("type", kind), str(kind))
+    name = WORDS.get(typing.cast("type", kind), str(kind))
     bounds = {type(rule).__name__: rule for rule in field.metadata}
     limits = [
         f"{word} {getattr(bounds[rule], attribute)}"
