@@ -25,6 +25,7 @@ COMMANDS = {
     "demo": "Play two conversations through Redis and a real model.",
     "eval": "Measure rankers on labelled questions: precision, latency, cost.",
     "model": "Fetch and list model weights.",
+    "plan": "Plan capacity by simulation: how many cards a load needs.",
     "rank": "Rank the memories of a file, or measure on a data set.",
     "status": "Show breaker, queue and workers; exit code 1 if calls fall back.",
     "up": "Run Valkey, a worker and Flower on this machine.",

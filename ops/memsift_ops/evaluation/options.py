@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import click
 
+from memsift_ops import sectioned
 from memsift_ops.evaluation import names, prices
 from memsift_ops.evaluation.outcome import PREFILTER
 from memsift_ops.evaluation.prices import PriceFile
 from memsift_schemas.settings import RANKERS
 
-# Heading of the help -> options by the name of their parameter; the others come last.
-SECTIONS = {
-    "What is measured": ("data", "sets", "limit", "seed", "in_sample_too"),
-    "Who is measured": ("rankers", "strategies", "settings_path", "concurrency"),
-    "What comes out": ("as_json", "html", "show_text", "run_path", "price_file"),
-    "Learning instead of measuring": ("fit", "out", "method"),
-}
 
+class Sectioned(sectioned.Sectioned):
+    """`memsift eval`."""
 
-class Sectioned(click.Command):
-    """A command whose help shows its options under headings."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, section by section."""
-        left = {option.name: option for option in self.get_params(ctx)}
-        sections = {title: [left.pop(name) for name in SECTIONS[title] if name in left] for title in SECTIONS}
-        sections["Options"] = list(left.values())
-        for title, options in sections.items():
-            records = [record for option in options if (record := option.get_help_record(ctx))]
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(records)
+    sections: ClassVar = {
+        "What is measured": ("data", "sets", "limit", "seed", "in_sample_too"),
+        "Who is measured": ("rankers", "strategies", "settings_path", "concurrency"),
+        "What comes out": ("as_json", "html", "show_text", "run_path", "price_file"),
+        "Learning instead of measuring": ("fit", "out", "method"),
+    }
 
 
 def rankers(_context: click.Context, _option: click.Parameter, value: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""Capacity planning by simulation: how many cards a load needs, and what decides it."""

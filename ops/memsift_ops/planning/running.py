@@ -1,0 +1,70 @@
+"""Runs the simulations that a plan needs, with progress on stderr."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from memsift_ops.console import stderr
+from memsift_ops.planning import capacity
+from memsift_ops.planning.capacity import Tried
+from memsift_ops.planning.request import Request, variants
+from memsift_ops.planning.simulate import WARM_UP_THINK_TIMES, Outcome
+
+# Pictures show from a third to three times the number of cards, in so many steps.
+SWEEP, SPAN = 7, 3.0
+
+
+def find(
+    asked: Request, *, cards: int | None, target_ms: float, compare: bool, sweep: bool
+) -> dict[str, Tried]:
+    """Simulate the request and, to compare, its variants.
+
+    Args:
+        asked: the request.
+        cards: how many there are; None searches for as many as are needed.
+        target_ms: for the 99th percentile.
+        compare: also the variants.
+        sweep: also other numbers of cards, for pictures.
+    """
+    rows = variants(asked) if compare else {"as asked": asked}
+    found = {name: Tried(request) for name, request in rows.items()}
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=stderr(), transient=True) as progress:
+        all_rows = progress.add_task("rows", total=len(found))
+        for name, tried in found.items():
+            run = _runner(progress, all_rows, name, tried)
+            if cards is None:
+                capacity.search(tried, target_ms, run)
+            else:
+                run(cards)
+            if sweep:
+                for more in _around(cards or tried.needed or max(tried.outcomes, default=None)):
+                    run(more)
+            progress.advance(all_rows)
+    return found
+
+
+def _runner(progress: Progress, shown: TaskID, name: str, tried: Tried) -> Callable[[int], Outcome]:
+    request = tried.request
+    expected = request.jobs + WARM_UP_THINK_TIMES * request.think_s * request.traffic.calls_per_s
+    bar = progress.add_task("", total=expected)
+
+    def run(cards: int) -> Outcome:
+        progress.update(shown, description=f"{escape(name)}, {cards:,} cards")
+        progress.reset(bar)
+        outcome = tried.with_cards(cards, lambda calls: progress.advance(bar, calls))
+        progress.update(bar, completed=expected)
+        return outcome
+
+    return run
+
+
+def _around(cards: int | None) -> list[int]:
+    if cards is None:
+        return []
+    steps = (math.log(SPAN) * (2 * step / (SWEEP - 1) - 1) for step in range(SWEEP))
+    return sorted({max(1, round(cards * math.exp(step))) for step in steps})

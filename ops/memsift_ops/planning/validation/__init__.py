@@ -1,0 +1,1 @@
+"""The simulator held against the real engine: does it predict what it has not seen?"""
