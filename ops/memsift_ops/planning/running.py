@@ -33,7 +33,9 @@ def find(
     rows = variants(asked) if compare else {"as asked": asked}
     found = {name: Tried(request) for name, request in rows.items()}
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=stderr(), transient=True) as progress:
+    shown = stderr()
+    # rich ends even a transient bar with an empty line where nobody watches.
+    with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as progress:
         all_rows = progress.add_task("rows", total=len(found))
         for name, tried in found.items():
             run = _runner(progress, all_rows, name, tried)

@@ -186,19 +186,21 @@ def load(asked: Request) -> str:
         f"({asked.peak:g} times the mean), {traffic.sessions:,.0f} sessions under way. "
         f"{asked.model.name} ({asked.weights}, KV {asked.kv}) on {asked.card.name}, "
         f"{asked.card.memory_gb:g} GB: a session's first call takes {asked.cold_ms():.0f} ms alone, "
-        f"its second {asked.warm_ms():.0f} if the first is still cached; the cache holds {asked.room:,} tokens."
+        f"its second {asked.warm_ms():.0f} if the first is still cached; "
+        f"the cache holds {asked.room:,} tokens."
     )
 
 
 def legend(found: Mapping[str, Tried], shown: Mapping[str, int], target_ms: float | None) -> str:
     """What the columns mean, and how much was simulated."""
     outcomes = [tried.outcomes[shown[name]] for name, tried in found.items() if name in shown]
-    calls = min((outcome.calls for outcome in outcomes), default=0)
+    counted = (
+        f" {min(one.calls for one in outcomes):,} calls counted a row, after a warm-up." if outcomes else ""
+    )
     cards = "given" if target_ms is None else f"the fewest with p99 within {target_ms:g} ms"
     deadline_ms = next(iter(found.values())).request.batching.deadline_s * 1e3
     return (
         f"cards: {cards}. cached: prompt tokens from the cache. busy: share of the time that cards compute. "
         "p50, p95, p99: milliseconds that callers wait, ≥ at the deadline. late: answered by the prefilter "
-        f"at the deadline of {deadline_ms:g} ms. $/M: a million calls, cards paid for all day. "
-        f"{calls:,} calls counted a row, after a warm-up."
+        f"at the deadline of {deadline_ms:g} ms. $/M: a million calls, cards paid for all day.{counted}"
     )

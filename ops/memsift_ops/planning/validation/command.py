@@ -33,7 +33,8 @@ def run(*, as_json: bool) -> int:
     model = weights.pull()
     workloads = (*CALIBRATION, *UNSEEN)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=stderr(), transient=True) as progress:
+    shown = stderr()
+    with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as progress:
         bar = progress.add_task("", total=REPEATS * sum(workload.calls for workload in workloads))
         measured = []
         for workload in workloads:
