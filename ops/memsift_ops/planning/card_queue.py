@@ -16,7 +16,7 @@ Call = tuple[float, int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Batching:
-    """How a worker takes calls; the defaults are those of `MEMSIFT_BATCH_MAX` and `MEMSIFT_BATCH_WAIT_MS`.
+    """How a worker takes calls; the defaults are those of the settings.
 
     Attributes:
         most: calls in a micro-batch.
@@ -26,7 +26,7 @@ class Batching:
 
     most: int = 16
     wait_s: float = 0.008
-    deadline_s: float = 0.5
+    deadline_s: float = 0.4
 
 
 @dataclass(slots=True)

@@ -54,7 +54,7 @@ SECTIONS: dict[str, list[tuple[str, Any, Any, str]]] = {
             click.IntRange(0, 1000),
             "Memories of a turn that the one before did not have.",
         ),
-        ("--deck-max", 52, click.IntRange(1, 1000), "A deck that would outgrow this is laid anew."),
+        ("--deck-max", 30, click.IntRange(1, 1000), "A deck that would outgrow this is laid anew."),
         ("--instruction-tokens", 80, _TOKENS, "Tokens before the memories."),
         ("--conversation-tokens", 280, _TOKENS, "Tokens of the conversation; likelihood reads none."),
         ("--question-tokens", 40, click.IntRange(1, 100_000), "Tokens of the question and what follows it."),
@@ -85,7 +85,7 @@ SECTIONS: dict[str, list[tuple[str, Any, Any, str]]] = {
         ),
         ("--batch-max", 16, click.IntRange(1, 1024), "As MEMSIFT_BATCH_MAX."),
         ("--batch-wait-ms", 8.0, _NOT_LESS, "As MEMSIFT_BATCH_WAIT_MS."),
-        ("--deadline", 500.0, _NOT_LESS, "Milliseconds until callers fall back; 0: they wait for ever."),
+        ("--deadline", 400.0, _NOT_LESS, "As MEMSIFT_DEADLINE_MS; 0: callers wait for ever."),
     ],
     "The answer": [
         (
@@ -94,7 +94,7 @@ SECTIONS: dict[str, list[tuple[str, Any, Any, str]]] = {
             click.IntRange(1, 100_000),
             "Cards that there are.  [default: as many as are needed]",
         ),
-        ("--target-p99", 300.0, _MORE_THAN_NOTHING, "Milliseconds that 99 of 100 callers wait at most."),
+        ("--target-p99", 400.0, _MORE_THAN_NOTHING, "Milliseconds that 99 of 100 callers wait at most."),
         ("--jobs", 100_000, click.IntRange(100), "Simulated calls that count; the warm-up comes on top."),
         ("--seed", 1, click.IntRange(0), "Of all random choices."),
         ("--html", None, _FILE, "Write a report with pictures."),

@@ -11,10 +11,10 @@ from memsift_ops.evaluation.plots.canvas import WIDTH, apart, dot, label, line, 
 from memsift_ops.planning.capacity import Tried
 from memsift_ops.planning.simulate import Outcome
 
-LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 112, 14, 170
+LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 126, 14, 170
 ROW, BAR, VALUES = 22, 14, 46
 # An axis that spans more has room for the powers of ten alone.
-CROWDED = 60
+CROWDED = 150
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -72,6 +73,11 @@ class Request:
     def traffic(self) -> Traffic:
         """In the busiest hour."""
         return Traffic(self.calls_per_day / DAY_S * self.peak, self.turns, self.think_s, self.users)
+
+    @property
+    def deadline_s(self) -> float | None:
+        """When callers fall back; None when they wait for ever."""
+        return self.batching.deadline_s if math.isfinite(self.batching.deadline_s) else None
 
     def setup(self) -> Setup:
         """For the simulator.

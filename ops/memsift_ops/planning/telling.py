@@ -57,7 +57,7 @@ def _request(request: Request) -> dict[str, Any]:
         "think_s": request.think_s,
         "sessions": request.traffic.sessions,
         "efficiency": asdict(request.efficiency),
-        "batching": asdict(request.batching),
+        "batching": asdict(request.batching) | {"deadline_s": request.deadline_s},
         "spill_at": request.spill_at,
         "seed": request.seed,
     }
@@ -198,9 +198,14 @@ def legend(found: Mapping[str, Tried], shown: Mapping[str, int], target_ms: floa
         f" {min(one.calls for one in outcomes):,} calls counted a row, after a warm-up." if outcomes else ""
     )
     cards = "given" if target_ms is None else f"the fewest with p99 within {target_ms:g} ms"
-    deadline_ms = next(iter(found.values())).request.batching.deadline_s * 1e3
+    deadline_s = next(iter(found.values())).request.deadline_s
+    late = (
+        ""
+        if deadline_s is None
+        else (f"≥ {deadline_s * 1e3:g}: up to the deadline. late: the prefilter answered at the deadline. ")
+    )
     return (
         f"cards: {cards}. cached: prompt tokens from the cache. busy: share of the time that cards compute. "
-        "p50, p95, p99: milliseconds that callers wait, ≥ at the deadline. late: answered by the prefilter "
-        f"at the deadline of {deadline_ms:g} ms. $/M: a million calls, cards paid for all day.{counted}"
+        f"p50, p95, p99: milliseconds that callers wait. {late}"
+        f"$/M: a million calls, cards paid for all day.{counted}"
     )

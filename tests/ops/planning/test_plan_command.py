@@ -56,7 +56,8 @@ def test_json_has_every_row_with_its_numbers(plan):
 
 
 def test_without_workers_it_finds_how_many_are_needed(plan):
-    code, out, _ = plan(*QUICK, "--layout", "naive", "--affinity", "random", "--no-compare", "--json")
+    arguments = ("--layout", "naive", "--affinity", "random", "--no-compare", "--target-p99", "300")
+    code, out, _ = plan(*QUICK, *arguments, "--json")
     (row,) = json.loads(out)["rows"].values()
     assert code == 0
     assert row["needed_cards"] == row["result"]["cards"] > 4
@@ -81,6 +82,16 @@ def test_the_seed_repeats_a_run(plan):
     arguments = (*QUICK, "--workers", "8", "--no-compare", "--json")
     assert plan(*arguments, "--seed", "3") == plan(*arguments, "--seed", "3")
     assert plan(*arguments, "--seed", "3") != plan(*arguments, "--seed", "4")
+
+
+def test_callers_may_wait_for_ever(plan):
+    arguments = (*QUICK, "--workers", "4", "--no-compare", "--layout", "naive", "--deadline", "0")
+    told = json.loads(plan(*arguments, "--json")[1])
+    assert told["asked"]["batching"]["deadline_s"] is None
+    # Four cards cannot keep up with 23 calls a second of 0.2 s.
+    assert told["rows"]["as asked"]["result"]["latency_ms"]["p99"] > 1_000
+    assert told["rows"]["as asked"]["result"]["late"] == 0
+    assert "deadline" not in plan(*arguments)[1]
 
 
 def test_a_price_is_given_where_none_is_known(plan):

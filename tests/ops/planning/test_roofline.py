@@ -50,8 +50,8 @@ def test_a_cold_call_takes_what_the_design_says(card, mfu, milliseconds):
 
 
 def test_with_70_percent_cached_it_takes_a_third():
-    # The design adds 8 ms of reading weights to 58 ms of arithmetic. Here only the longer one counts: 53 ms for
-    # the new tokens, and 9 for their attention to the cached ones.
+    # The design adds 8 ms of reading weights to 58 ms of arithmetic. Here only the longer one counts: 53 ms
+    # for the new tokens, and 9 for their attention to the cached ones.
     assert line().seconds(TURNS.work(0, 1_680)) * 1e3 == pytest.approx(67, rel=0.1)
 
 

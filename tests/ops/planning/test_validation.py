@@ -1,13 +1,16 @@
 """The simulator against the real engine, and that the comparison can fail."""
 
 import asyncio
+import json
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from memsift_ops import group, weights
 from memsift_ops.planning.roofline import Roofline
+from memsift_ops.planning.validation import command
 from memsift_ops.planning.validation.judging import holds, judge
 from memsift_ops.planning.validation.predicting import Predicted, calibrate, predict
 from memsift_ops.planning.validation.replaying import Measured, replay
@@ -64,6 +67,23 @@ def test_five_points_and_a_quarter_are_the_limits(hit, seconds, close):
 def test_what_is_predicted_was_not_calibrated_on():
     assert not {replace(one, name="") for one in CALIBRATION} & {replace(one, name="") for one in UNSEEN}
     assert {one.seed for one in CALIBRATION}.isdisjoint(one.seed for one in UNSEEN)
+
+
+@pytest.mark.parametrize(("forgets", "code"), [(False, 0), (True, 1)])
+def test_the_command_fails_when_the_prediction_is_wrong(monkeypatch, capsys, forgets, code):
+    # Given an engine whose cache never forgets
+    monkeypatch.setattr(weights, "pull", lambda: None)
+    monkeypatch.setattr(command, "_replay", lambda model, one, advance: as_if_measured(one, TRUE, noise=0.01))
+    # When the simulator knows that, or believes in the small cache
+    if not forgets:
+        monkeypatch.setattr(Workload, "room", 10**9)
+    # Then the exit code tells
+    assert group.run(["plan", "--validate", "--json"]) == code
+    told = json.loads(capsys.readouterr().out)
+    assert told["holds"] is (code == 0)
+    assert [one["unseen"] for one in told["workloads"]] == [False] * len(CALIBRATION) + [True] * len(UNSEEN)
+    assert group.run(["plan", "--validate"]) == code
+    assert ("OFF" in capsys.readouterr().out) is forgets
 
 
 @pytest.mark.engine

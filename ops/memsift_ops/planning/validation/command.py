@@ -68,17 +68,17 @@ def _verdicts(workloads: tuple[Workload, ...], measured: list[Measured], rooflin
 
 def _tell(verdicts: list[Verdict], roofline: Roofline) -> None:
     table = Table(box=box.SIMPLE, header_style="dim", pad_edge=False)
-    table.add_column("workload")
-    for name in ("turns", "cached, predicted", "measured", "time, predicted", "measured"):
-        table.add_column(name, justify="right")
+    table.add_column("predicted / measured", no_wrap=True)
+    for name in ("turns", "cached", "time"):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("")
     for verdict in verdicts:
         close = verdict.hit_is_close and verdict.time_is_close
         said = ("close" if close else "OFF") if verdict.unseen else "calibrated on"
-        hits = (f"{verdict.hit_ratio[0]:.1%}", f"{verdict.hit_ratio[1]:.1%}")
-        times = (f"{verdict.relative_time[0]:.2f}", f"{verdict.relative_time[1]:.2f}")
+        cached = " / ".join(f"{ratio:.1%}" for ratio in verdict.hit_ratio)
+        times = " / ".join(f"{share:.2f}" for share in verdict.relative_time)
         style = None if close or not verdict.unseen else "red"
-        table.add_row(verdict.name, f"{verdict.turns}", *hits, *times, said, style=style)
+        table.add_row(verdict.name, f"{verdict.turns}", cached, times, said, style=style)
     stdout().print(table)
     click.echo(
         f"cached: prompt tokens from the cache; close within {HIT_POINTS * 100:.0f} points. "

@@ -32,6 +32,8 @@ _NOUNS = (
     " guy moment air teacher force education"
 )
 WORDS = _NOUNS.split()
+# Layouts that give each memory a prompt of its own.
+ALONE = ("pointwise", "likelihood")
 LABELS = Labels((" A", " B"))
 
 
@@ -96,7 +98,7 @@ class Workload:
     @property
     def room(self) -> int:
         """Tokens that the cache holds beside the blocks that a question is computed in."""
-        prompts = self.memories if self.layout in ("pointwise", "likelihood") else 1
+        prompts = self.memories if self.layout in ALONE else 1
         own = prompts * -(-(BLOCK - 1 + self.question + 1) // BLOCK)
         return (max(1, (self.cache_mb << 20) // BLOCK_BYTES) - own) * BLOCK
 
@@ -111,11 +113,9 @@ class Workload:
         question = self._words(session, -turn - 1, self.question)
         opening = self._words(0, -10_000, self.instructions)
         user = f"{self.name} {session}"
-        if self.layout == "likelihood":
-            return [Call(opening + memory, question, Likelihood(), user) for memory in memories]
-        if self.layout == "pointwise":
-            return [Call(opening + memory, question, LABELS, user) for memory in memories]
-        return [Call(opening + "".join(memories), question, LABELS, user)]
+        wish = Likelihood() if self.layout == "likelihood" else LABELS
+        parts = memories if self.layout in ALONE else ["".join(memories)]
+        return [Call(opening + part, question, wish, user) for part in parts]
 
     def _numbers(self, turn: int) -> range:
         """Which of the session's memories a turn has."""
