@@ -58,6 +58,14 @@ def test_the_priced_table_says_what_the_roofline_says(layout, part):
     assert quick == pytest.approx(roofline.seconds(turns.work(2, hit)))
 
 
+def test_pairs_of_prompts_that_share_their_opening_count_it_once():
+    turns = layouts.turns("pointwise", PROMPT, 1)
+    opening, length = 80, 500
+    every = [token + 1 for token in range(length)]  # each token sees itself and all before it
+    pairs = sum(every[:opening]) + 20 * sum(every[opening:])
+    assert turns.pairs[0] == pytest.approx(pairs, rel=0.003)
+
+
 def test_pairs_of_a_deck_are_those_of_its_new_tokens_with_all_before_them():
     turns = layouts.turns("deck", PROMPT, 2)
     pairs = sum(range(2_081, 2_601))  # each new token sees itself and all before it

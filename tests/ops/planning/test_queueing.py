@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from memsift_ops.planning import layouts
 from memsift_ops.planning.card_queue import Batching
 from memsift_ops.planning.layouts import Prompt
 from memsift_ops.planning.roofline import Roofline
@@ -75,6 +76,51 @@ def test_late_calls_are_dropped_and_an_overload_stays_an_overload_of_what_is_lef
     assert 0.5 <= found.late < 1
     assert found.waits_s.max() == pytest.approx(0.1)
     assert found.utilisation == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("affinity", ["random", "session"])
+def test_a_card_that_has_become_free_waits_for_a_young_batch_to_fill(affinity):
+    # Given a card that is free at 28 ms, and calls at 27 and 33
+    times = np.array([0.0, 0.027, 0.033])
+    calls = Calls(times, np.arange(3), np.arange(3), np.zeros(3, np.int64))
+    waiting = Batching(most=16, wait_s=0.008, deadline_s=FOR_EVER)
+    found = replay(setup(roofline=constant(0.02), batching=waiting, affinity=affinity), calls, 1)
+    # Then both are computed from 35 ms on
+    assert sorted(found.waits_s) == pytest.approx([0.022, 0.028, 0.028])
+
+
+@pytest.mark.parametrize("affinity", ["random", "session"])
+def test_work_after_the_end_is_no_utilisation(affinity):
+    times = np.array([0.0, 3.0, 4.0])
+    calls = Calls(times, np.arange(3), np.arange(3), np.zeros(3, np.int64))
+    found = replay(setup(roofline=constant(2.0), affinity=affinity), calls, 1, begin=1.0, end=4.0)
+    # The first one's second second, and the second one's first
+    assert found.busy_s == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("affinity", ["random", "session"])
+def test_an_overloaded_card_is_always_busy(affinity):
+    found = simulate(setup(traffic=poisson(200), affinity=affinity), 1)
+    assert found.utilisation == pytest.approx(1.0, abs=0.001)
+    assert found.waits_s.max() > 10
+
+
+@pytest.mark.parametrize(("layout", "second_is_cached"), [("deck", False), ("pointwise", True)])
+def test_a_users_next_session_finds_memories_but_no_deck(layout, second_is_cached):
+    # Given two sessions of one user, the second of which has begun before the simulation did
+    turns = np.array([0, 1, 1])
+    calls = Calls(np.arange(3.0), np.array([4, 5, 4]), np.array([9, 9, 9]), turns)
+    load = {"layout": layout, "prompt": Prompt(new=0), "room": 10**6}
+    first_two = Calls(calls.times[:2], calls.sessions[:2], calls.users[:2], turns[:2])
+    table = layouts.turns(layout, Prompt(new=0), 2)
+    alone = 1 - table.computed[0] / table.asked[0]
+    # Then the second session's first call finds what its layout lets it find
+    found = replay(setup(**load), first_two, 1).hit_ratio
+    assert bool(found > alone + 0.05) is second_is_cached
+    # And the first one's second call finds all
+    shared = int(table.shared[1]) * (1 + second_is_cached)
+    expected = 1 - (3 * table.computed[0] - shared) / (3 * table.asked[0])
+    assert replay(setup(**load), calls, 1).hit_ratio == pytest.approx(expected)
 
 
 def test_every_call_is_counted_once():

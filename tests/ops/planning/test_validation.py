@@ -55,7 +55,15 @@ def test_constants_that_would_be_negative_are_left_out():
 
 @pytest.mark.parametrize(
     ("hit", "seconds", "close"),
-    [(0.44, 10.0, True), (0.46, 10.0, False), (0.34, 10.0, False), (0.4, 12.4, True), (0.4, 12.6, False)],
+    [
+        (0.44, 10.0, True),
+        (0.46, 10.0, False),
+        (0.34, 10.0, False),
+        (0.4, 12.4, True),
+        (0.4, 12.6, False),
+        (0.4, 7.6, True),
+        (0.4, 7.4, False),
+    ],
 )
 def test_five_points_and_a_quarter_are_the_limits(hit, seconds, close):
     measured = Measured(np.full(10, 100), np.full(10, 40), np.full(10, 1.0))
