@@ -26,8 +26,9 @@ class Prompt:
         new: memories of a turn that the turn before did not have.
         conversation: what was said before; `likelihood` does not read it.
         question: the user's latest message and what comes after it.
-        deck_max: a deck that would outgrow so many memories is laid anew. `listwise` has 52 labels, but the
-            longer a deck, the longer takes a call that finds it evicted: 509 ms for 52 on a 4090.
+        deck_max: a deck that would outgrow so many memories is laid anew: `MEMSIFT_DECK_TOKENS` over the
+            tokens of a memory. The longer a deck, the longer takes a call that finds it evicted: on a 4090
+            297 ms for 30 memories and 393 for 40, with the 8 ms in which a batch fills.
     """
 
     instructions: int = 80

@@ -54,7 +54,12 @@ SECTIONS: dict[str, list[tuple[str, Any, Any, str]]] = {
             click.IntRange(0, 1000),
             "Memories of a turn that the one before did not have.",
         ),
-        ("--deck-max", 30, click.IntRange(1, 1000), "A deck that would outgrow this is laid anew."),
+        (
+            "--deck-max",
+            30,
+            click.IntRange(1, 1000),
+            "A deck that would outgrow so many memories is laid anew.",
+        ),
         ("--instruction-tokens", 80, _TOKENS, "Tokens before the memories."),
         ("--conversation-tokens", 280, _TOKENS, "Tokens of the conversation; likelihood reads none."),
         ("--question-tokens", 40, click.IntRange(1, 100_000), "Tokens of the question and what follows it."),

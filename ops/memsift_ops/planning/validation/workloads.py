@@ -100,7 +100,7 @@ class Workload:
         """Tokens that the cache holds beside the blocks that a question is computed in."""
         prompts = self.memories if self.layout in ALONE else 1
         own = prompts * -(-(BLOCK - 1 + self.question + 1) // BLOCK)
-        return (max(1, (self.cache_mb << 20) // BLOCK_BYTES) - own) * BLOCK
+        return max(0, (self.cache_mb << 20) // BLOCK_BYTES - own) * BLOCK
 
     def prompts(self) -> Iterator[list[Call]]:
         """The calls of each turn, in the order of the arrivals."""
@@ -114,8 +114,8 @@ class Workload:
         opening = self._words(0, -10_000, self.instructions)
         user = f"{self.name} {session}"
         wish = Likelihood() if self.layout == "likelihood" else LABELS
-        parts = memories if self.layout in ALONE else ["".join(memories)]
-        return [Call(opening + part, question, wish, user) for part in parts]
+        parts = [(memory,) for memory in memories] if self.layout in ALONE else [tuple(memories)]
+        return [Call((opening, *part), question, wish, user) for part in parts]
 
     def _numbers(self, turn: int) -> range:
         """Which of the session's memories a turn has."""
