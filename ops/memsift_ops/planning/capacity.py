@@ -59,8 +59,9 @@ def search(tried: Tried, target_ms: float, simulate_with: Simulate) -> None:
         simulate_with: runs it.
     """
     request = tried.request
-    # More than one call in a hundred is the first of its session, and nothing can be cached for it.
-    if 1 / request.turns > LATE_AT_MOST and request.cold_ms() > target_ms:
+    # More than one call in a hundred is the first of its session, and finds nothing in any cache.
+    first_is_cold = not request.turn_table(1).by_user
+    if first_is_cold and 1 / request.turns > LATE_AT_MOST and request.cold_ms() > target_ms:
         tried.why = f"a first call takes {request.cold_ms():.0f} ms alone"
         return
     most = _enough(request)
@@ -87,7 +88,10 @@ def usd_per_million(request: Request, cards: int) -> float | None:
 
 
 def _least(request: Request) -> int:
-    """Fewer cannot do the work even if every call were as cheap as the cheapest."""
+    """Fewer cannot do the work even if every call were as cheap as the cheapest.
+
+    The tenth off is for calls that may be late and get no work, and for chance.
+    """
     seconds = (
         min(request.cold_ms(), request.warm_ms()) / 1e3 - request.batching.wait_s - request.roofline.overhead
     )

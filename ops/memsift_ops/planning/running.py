@@ -36,9 +36,9 @@ def find(
     shown = stderr()
     # rich ends even a transient bar with an empty line where nobody watches.
     with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as progress:
-        all_rows = progress.add_task("rows", total=len(found))
+        bars = progress.add_task("rows", total=len(found)), progress.add_task("")
         for name, tried in found.items():
-            run = _runner(progress, all_rows, name, tried)
+            run = _runner(progress, bars, name, tried)
             if cards is None:
                 capacity.search(tried, target_ms, run)
             else:
@@ -46,21 +46,22 @@ def find(
             if sweep:
                 for more in _around(cards or tried.needed or max(tried.outcomes, default=None)):
                     run(more)
-            progress.advance(all_rows)
+            progress.advance(bars[0])
     return found
 
 
-def _runner(progress: Progress, shown: TaskID, name: str, tried: Tried) -> Callable[[int], Outcome]:
+def _runner(
+    progress: Progress, bars: tuple[TaskID, TaskID], name: str, tried: Tried
+) -> Callable[[int], Outcome]:
+    """Simulates one row with so many cards, and shows it: the first bar is for rows, the second for calls."""
     request = tried.request
     expected = request.jobs + WARM_UP_THINK_TIMES * request.think_s * request.traffic.calls_per_s
-    bar = progress.add_task("", total=expected)
+    rows, calls = bars
 
     def run(cards: int) -> Outcome:
-        progress.update(shown, description=f"{escape(name)}, {cards:,} cards")
-        progress.reset(bar)
-        outcome = tried.with_cards(cards, lambda calls: progress.advance(bar, calls))
-        progress.update(bar, completed=expected)
-        return outcome
+        progress.update(rows, description=f"{escape(name)}, {cards:,} cards")
+        progress.reset(calls, total=expected, description=f"{expected:,.0f} calls")
+        return tried.with_cards(cards, lambda more: progress.advance(calls, more))
 
     return run
 
