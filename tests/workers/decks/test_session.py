@@ -110,6 +110,12 @@ async def test_no_more_memories_are_shown_than_the_strategy_has_labels_for(store
     assert len(laid.entries) == 5
 
 
+def test_a_deck_that_another_runtime_holds_begins_anew():
+    _, kept = lay_one(asked(0, 1, 2), Deck(), LIMITS, "r1")
+    laid, _ = lay_one(asked(2, 3), kept, LIMITS, "r2")
+    assert (shown(laid), laid.kept, laid.turn, laid.runtime) == (["m2", "m3"], 0, 2, "r1")
+
+
 def two_turns(*, edit=False, **second):
     talk = (Turn(role="user", text="Where is the key?"), Turn(role="assistant", text="Under the pot."))
     first = asked(0, 1)
@@ -139,7 +145,7 @@ def test_a_turn_is_told_by_the_runtimes_own_counts():
         (lay_one(asked(0, 1), Deck(), LIMITS, "r1")[0], 0, "r1", Miss.FIRST_TURN),
         (two_turns(), 240 - BLOCK_TOKENS, "r1", None),
         (two_turns(), 239 - BLOCK_TOKENS, "r1", Miss.EVICTED),
-        (two_turns(), 0, "r2", Miss.OTHER_RUNTIME),
+        (two_turns(), 240, "r2", Miss.OTHER_RUNTIME),
         (two_turns(edit=True), 240, "r1", Miss.DECK_CHANGED),
         (two_turns(edit=True), 0, "r1", Miss.EVICTED),
     ],

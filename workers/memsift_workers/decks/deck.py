@@ -11,6 +11,9 @@ from memsift_workers.decks.sizes import estimate
 # `locomo_obs` (12 turns, 20 candidates, 4,096 tokens; prompt tokens kept from the turn before): .9 .864,
 # .75 .861, .5 .852; building anew from the candidates and what was used last, half full, .821.
 TRIM = 0.9
+# Where the candidates alone fill a deck, it may still be larger by this: else each one that is missing for a
+# turn would cost all that stands behind it.
+SLACK = 1.25
 
 # Tokens of a line.
 Size = Callable[[str], int]
@@ -58,7 +61,7 @@ class Limits:
 
     Attributes:
         memories: most memories in it.
-        tokens: most tokens in it; candidates of one turn may exceed it.
+        tokens: most tokens in it, or `SLACK` times those of the turn's candidates if that is more.
         carry: what carrying one token for one turn costs, in tokens prefilled.
     """
 
@@ -117,8 +120,9 @@ def deal(
     unused = sum(one.tokens for one in entries if one.used < turn)
     live = sum(one.tokens for one in entries if one.used == turn)
     debt = max(deck.debt + unused * limits.carry - revived, 0.0)
-    if unused and (len(entries) > limits.memories or live + unused > limits.tokens):
-        entries = _trimmed(entries, turn, int(limits.memories * TRIM), int(limits.tokens * TRIM))
+    room = max(limits.tokens, int(live * SLACK))
+    if unused and (len(entries) > limits.memories or live + unused > room):
+        entries = _trimmed(entries, turn, int(limits.memories * TRIM), int(room * TRIM))
     elif unused and debt >= live:
         entries, debt = _trimmed(entries, turn, 0, 0), 0.0
     kept = _common(deck.entries, entries)

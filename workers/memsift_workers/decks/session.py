@@ -128,11 +128,14 @@ def lay_one(
 
     Args:
         job: the job; of more candidates than the limit the best by the prefilter are shown.
-        deck: what the session's last prompt showed.
+        deck: what the session's last prompt showed; one that another runtime holds begins anew.
         limits: when to rebuild.
         runtime: who will have the KV.
         size: tells the tokens of a line.
     """
+    if deck.runtime not in {"", runtime}:
+        # Nothing of it is cached here, so what is unused in it is worth nothing.
+        deck = replace(deck, entries=(), talk=(), debt=0.0)
     chosen = shortlist(job, limits.memories)
     shown = [(job.candidates[at].id, memory_line(job.candidates[at])) for at in chosen]
     dealt = deal(deck, shown, limits, size=size)

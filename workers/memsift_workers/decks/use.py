@@ -39,6 +39,8 @@ def deck_use(laid: Laid, answer: Answer, *, runtime: str) -> DeckUse:
 def _miss(laid: Laid, cached: int, expected: int, runtime: str) -> Miss | None:
     if laid.turn == 1:
         return Miss.FIRST_TURN
+    if laid.runtime != runtime:
+        return Miss.OTHER_RUNTIME
     if cached + BLOCK_TOKENS < expected:
-        return Miss.EVICTED if laid.runtime == runtime else Miss.OTHER_RUNTIME
+        return Miss.EVICTED
     return Miss.DECK_CHANGED if laid.changed else None
