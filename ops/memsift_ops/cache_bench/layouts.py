@@ -33,6 +33,11 @@ class Naive(Listwise):
 
     name = "naive"
 
+    @property
+    def deck_size(self) -> int:
+        """There is no deck."""
+        return 0
+
     def calls(self, job: RerankJob, laid: Laid) -> list[Call]:
         """One prompt, of which no later one shares more than the instructions."""
         shown = self._shown(job)

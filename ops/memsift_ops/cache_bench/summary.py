@@ -15,13 +15,14 @@ NAIVE = "naive"
 
 
 def summarise(played: Sequence[Played]) -> dict[str, Any]:
-    """`layouts` (numbers by name) and `naive_over` (how many times less time than `naive` each takes).
+    """`layouts` (numbers by name), `deck`, and `naive_over` (how many times less time than `naive` each takes).
 
     Shares, prefilled tokens and times are of turns from the second on, quality of all turns.
     """
     by_layout = {name: [one for one in played if one.layout == name] for name in NAMES}
     return {
         "layouts": {name: _numbers(turns) for name, turns in by_layout.items()},
+        "deck": _deck(by_layout["deck"]),
         "naive_over": {
             name: _ratio(by_layout[NAIVE], turns) for name, turns in by_layout.items() if name != NAIVE
         },
@@ -32,8 +33,7 @@ def _numbers(turns: Sequence[Played]) -> dict[str, Any]:
     later = [one for one in turns if one.turn > 1]
     first = [one for one in turns if one.turn == 1]
     times = sorted(one.ms for one in later)
-    decks = [one.deck for one in later if one.deck is not None]
-    shown: dict[str, Any] = {
+    return {
         "cached_share": sum(one.count.asked_cached for one in later) / sum(one.count.asked for one in later),
         "prefill_tokens_per_turn": statistics.fmean(_prefilled(one) for one in later),
         "prefill_tokens_first_turn": statistics.fmean(_prefilled(one) for one in first),
@@ -46,14 +46,16 @@ def _numbers(turns: Sequence[Played]) -> dict[str, Any]:
         "cached_tokens": sum(one.count.cached for one in turns),
         "turns": len(turns),
     }
-    if decks:
-        shown["deck"] = {
-            "tokens": statistics.fmean(one.tokens for one in decks),
-            "memories": statistics.fmean(one.memories for one in decks),
-            "stale_share": sum(one.stale_tokens for one in decks) / sum(one.tokens for one in decks),
-            "misses": dict(Counter(str(one.miss) for one in decks if one.miss)),
-        }
-    return shown
+
+
+def _deck(turns: Sequence[Played]) -> dict[str, Any]:
+    decks = [one.deck for one in turns if one.turn > 1 and one.deck is not None]
+    return {
+        "tokens": statistics.fmean(one.tokens for one in decks),
+        "memories": statistics.fmean(one.memories for one in decks),
+        "stale_share": sum(one.stale_tokens for one in decks) / sum(one.tokens for one in decks),
+        "misses": dict(Counter(str(one.miss) for one in decks if one.miss)),
+    }
 
 
 def _prefilled(one: Played) -> int:

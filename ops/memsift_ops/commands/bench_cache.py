@@ -125,7 +125,7 @@ def _show(report: dict[str, Any]) -> None:
     stdout().print(table)
     for name, meaning in MEANING.items():
         click.echo(f"{name:<11}{meaning}")
-    deck = report["layouts"]["deck"]["deck"]
+    deck = report["deck"]
     click.echo(
         f"\ndeck: {deck['memories']:.0f} memories, {deck['tokens']:.0f} tokens, {deck['stale_share']:.0%} of "
         f"them of memories that were no candidates; misses: {deck['misses'] or 'none'}"

@@ -24,7 +24,7 @@ def test_a_deck_is_served_from_the_cache_and_a_naive_prompt_is_not():
     assert all(wanted <= set(one) for one in layouts.values())
     assert layouts["deck"]["cached_share"] > layouts["naive"]["cached_share"] + 0.2
     assert layouts["deck"]["prefill_tokens_per_turn"] < layouts["kind"]["prefill_tokens_per_turn"]
-    assert not layouts["deck"]["deck"]["misses"]
+    assert not report["deck"]["misses"]
 
 
 def test_orders_are_told_for_each_conversation():
