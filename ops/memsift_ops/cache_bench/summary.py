@@ -15,7 +15,7 @@ NAIVE = "naive"
 
 
 def summarise(played: Sequence[Played]) -> dict[str, Any]:
-    """`layouts` (numbers by name), `deck`, and `naive_over` (how many times less time than `naive` each takes).
+    """`layouts` (numbers by name), `deck`, and `naive_over` (how much less time than `naive` each takes).
 
     Shares, prefilled tokens and times are of turns from the second on, quality of all turns.
     """
