@@ -24,7 +24,7 @@ CHATML = TEMPLATES["chatml"]
 STRATEGIES = [
     Likelihood(weight_en=1.0, weight_zh=1.0),
     Pointwise(CHATML),
-    Listwise(CHATML),
+    Listwise(CHATML, weight_en=1.0, weight_zh=1.0),
     Scorecard(CHATML),
 ]
 

@@ -118,6 +118,8 @@ def build_strategy(settings: WorkerSettings) -> Strategy:
         case "pointwise":
             return Pointwise(template)
         case "listwise":
-            return Listwise(template)
+            return Listwise(
+                template, weight_en=settings.fusion_weight_en, weight_zh=settings.fusion_weight_zh
+            )
         case "scorecard":
             return Scorecard(template)

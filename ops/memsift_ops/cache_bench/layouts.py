@@ -68,11 +68,12 @@ def build(runtime: Runtime, settings: WorkerSettings) -> dict[str, tuple[LocalRa
         settings: name the Redis that keeps the decks, the deck's limits, the chat template and the weights.
     """
     template = TEMPLATES[settings.chat_template]
+    weights = {"weight_en": settings.fusion_weight_en, "weight_zh": settings.fusion_weight_zh}
     strategies: dict[str, Strategy] = {
-        "naive": Naive(template),
-        "kind": Listwise(template),
-        "deck": Listwise(template),
-        "likelihood": Likelihood(weight_en=settings.fusion_weight_en, weight_zh=settings.fusion_weight_zh),
+        "naive": Naive(template, **weights),
+        "kind": Listwise(template, **weights),
+        "deck": Listwise(template, **weights),
+        "likelihood": Likelihood(**weights),
     }
     limits = Limits(settings.deck_memories, settings.deck_tokens, settings.deck_carry)
     found = {}

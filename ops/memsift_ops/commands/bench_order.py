@@ -72,7 +72,8 @@ async def _measure(
 ) -> dict[str, Any]:
     settings = settings_module.load(WorkerSettings)
     runtime = build_runtime(settings)
-    strategy = Listwise(TEMPLATES[settings.chat_template])
+    # At equal weight the languages can be compared.
+    strategy = Listwise(TEMPLATES[settings.chat_template], weight_en=1.0, weight_zh=1.0)
     kept = ProducerSettings(prefilter_keep=KEPT)
     try:
         await runtime.start()

@@ -42,10 +42,14 @@ class WorkerSettings(Settings):
     # Measured with the default model, see docs/results.md: in English it lifts MRR; in Chinese, which it
     # has hardly read, it may only settle what the prefilter leaves close.
     fusion_weight_en: float = Field(
-        1.0, ge=0, description="`likelihood`, English: weight of the model beside the prefilter's 1."
+        1.0,
+        ge=0,
+        description="`likelihood`, `listwise`, English: weight of the model beside the prefilter's 1.",
     )
     fusion_weight_zh: float = Field(
-        0.2, ge=0, description="`likelihood`, Chinese: weight of the model beside the prefilter's 1."
+        0.2,
+        ge=0,
+        description="`likelihood`, `listwise`, Chinese: weight of the model beside the prefilter's 1.",
     )
     deck: bool = Field(
         True,
@@ -54,8 +58,8 @@ class WorkerSettings(Settings):
     deck_memories: int = Field(200, ge=1, le=MAX_CANDIDATES, description="Most memories in a session's deck.")
     # Qwen3-4B on an RTX 4090 reads as many within 400 ms when nothing is cached any more (docs/capacity.md).
     deck_tokens: int = Field(4_096, ge=100, description="Most tokens in a session's deck.")
-    # Attention of a new token to a cached one takes 8e-5 of what computing a token takes (Qwen3-4B: 4 x 36 layers
-    # x 4096 / (2 x 3.6e9)); a turn has 100-250 new ones.
+    # Attention of a new token to a cached one takes 8e-5 of what computing a token takes (Qwen3-4B:
+    # 4 x 36 layers x 4096 / (2 x 3.6e9)); a turn has 100-250 new ones.
     deck_carry: float = Field(
         0.02,
         ge=0,

@@ -15,7 +15,7 @@ from memsift_workers.strategies.templates import TEMPLATES
 from tests.fakes import FakeRuntime
 from tests.samples import NOW, job
 
-LISTWISE = Listwise(TEMPLATES["chatml"])
+LISTWISE = Listwise(TEMPLATES["chatml"], weight_en=1.0, weight_zh=1.0)
 
 
 def turn(layout, number, ms, prompt, cached, *, session=0, ranking=("a", "b", "c", "d"), deck=None):

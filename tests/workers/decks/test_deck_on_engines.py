@@ -72,7 +72,7 @@ async def session(runtime, redis, queue):
     """A ranker with decks, what it asked, and a user that no other test has."""
     watching = Watching(runtime)
     store = DeckStore(redis, queue=queue, ring=None, ttl_s=60)
-    ranker = LocalRanker(watching, Listwise(TEMPLATES["chatml"]), decks(store))
+    ranker = LocalRanker(watching, Listwise(TEMPLATES["chatml"], weight_en=1.0, weight_zh=1.0), decks(store))
     await ranker.start()
     return ranker, watching, f"u-{uuid.uuid4().hex}"
 
@@ -133,7 +133,7 @@ async def test_a_runtime_that_has_given_the_kv_up_is_told_from_one_that_never_ha
     # When the next turn meets an engine that has nothing: another namespace stands in for it
     elsewhere = LocalRanker(
         Emptied(watching),
-        Listwise(TEMPLATES["chatml"]),
+        Listwise(TEMPLATES["chatml"], weight_en=1.0, weight_zh=1.0),
         decks(DeckStore(redis, queue=queue, ring=None, ttl_s=60), runtime="r2"),
     )
     (moved,) = await elsewhere.rank([turn(user, range(12))], timeout=60)

@@ -186,7 +186,11 @@ async def test_what_a_line_really_takes_decides_from_the_next_turn_on(store):
 
 async def test_a_session_whose_job_could_not_be_ranked_begins_anew(redis, store):
     subject = decks(store)
-    ranker = LocalRanker(FakeRuntime(fault=RuntimeGarbage("no")), Listwise(TEMPLATES["chatml"]), subject)
+    ranker = LocalRanker(
+        FakeRuntime(fault=RuntimeGarbage("no")),
+        Listwise(TEMPLATES["chatml"], weight_en=1.0, weight_zh=1.0),
+        subject,
+    )
     (outcome,) = await ranker.rank([asked(0, 1)], timeout=5)
     assert outcome.cause is Cause.RUNTIME_GARBAGE
     assert await store.load([Session("mara", "s1")]) == [Held(Deck())]
@@ -194,7 +198,9 @@ async def test_a_session_whose_job_could_not_be_ranked_begins_anew(redis, store)
 
 async def test_a_session_whose_job_was_late_goes_on(store):
     ranker = LocalRanker(
-        FakeRuntime(fault=RuntimeTimeout("late")), Listwise(TEMPLATES["chatml"]), decks(store)
+        FakeRuntime(fault=RuntimeTimeout("late")),
+        Listwise(TEMPLATES["chatml"], weight_en=1.0, weight_zh=1.0),
+        decks(store),
     )
     await ranker.rank([asked(0, 1)], timeout=5)
     assert (await store.load([Session("mara", "s1")]))[0].deck.turn == 1
@@ -202,7 +208,7 @@ async def test_a_session_whose_job_was_late_goes_on(store):
 
 async def test_warming_deals_the_deck_and_asks_nothing(store):
     runtime = FakeRuntime()
-    ranker = LocalRanker(runtime, Listwise(TEMPLATES["chatml"]), decks(store))
+    ranker = LocalRanker(runtime, Listwise(TEMPLATES["chatml"], weight_en=1.0, weight_zh=1.0), decks(store))
     await ranker.warm([asked(0, 1, query="xyzzy?")], timeout=5)
     ((call,),) = runtime.batches
     assert "xyzzy" not in call.suffix

@@ -26,7 +26,7 @@ CHATML = TEMPLATES["chatml"]
 ALL = [
     Likelihood(weight_en=1.0, weight_zh=1.0),
     Pointwise(CHATML),
-    Listwise(CHATML),
+    Listwise(CHATML, weight_en=1.0, weight_zh=1.0),
     Scorecard(CHATML),
 ]
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30)
@@ -148,7 +148,7 @@ def test_pointwise_scores_yes_against_no():
 
 def test_listwise_reads_the_best_52_and_ranks_the_rest_below_by_prior():
     whole = job(60, prior=tuple(float(at) for at in range(60)))
-    strategy = Listwise(CHATML)
+    strategy = Listwise(CHATML, weight_en=1.0, weight_zh=1.0)
     strategy.use_labels(LABELS[:52])
     asked, nothing = calls(strategy, whole)
     assert asked.wish == nothing.wish == Labels(LABELS[:52])
@@ -162,14 +162,22 @@ def test_listwise_reads_the_best_52_and_ranks_the_rest_below_by_prior():
 
 def test_listwise_takes_off_what_a_label_has_when_nothing_is_asked():
     # Given a model that likes the first label whatever is asked, and the third a little for this question
-    whole, strategy = job(3, prior=()), Listwise(CHATML)
+    whole, strategy = job(3, prior=()), Listwise(CHATML, weight_en=1.0, weight_zh=1.0)
     found = [Answer(logprobs=(-0.1, -4.0, -2.0)), Answer(logprobs=(-0.1, -4.0, -4.0))]
     assert scores_of(strategy, whole, found).values == (0.0, 0.0, 2.0)
 
 
+def test_a_model_that_reads_a_language_badly_weighs_less_in_it():
+    strategy = Listwise(CHATML, weight_en=1.0, weight_zh=0.25)
+    found = [Answer(logprobs=(-1.0, -3.0)), Answer(logprobs=(-2.0, -2.0))]
+    chinese, english = job(2, prior=(), query="钥匙在哪里？"), job(2, prior=())
+    assert scores_of(strategy, chinese, found).values == (0.25, -0.25)
+    assert scores_of(strategy, english, found).values == (1.0, -1.0)
+
+
 def test_listwise_needs_some_labels():
     with pytest.raises(RuntimeMisconfigured, match="MEMSIFT_STRATEGY"):
-        Listwise(CHATML).use_labels(LABELS[:19])
+        Listwise(CHATML, weight_en=1.0, weight_zh=1.0).use_labels(LABELS[:19])
 
 
 def test_pointwise_needs_both_its_labels():

@@ -4,7 +4,8 @@ A model prefers some labels and some places whatever is asked. So what each labe
 is none is taken off (contextual calibration, Zhao et al. 2021, "Calibrate Before Use",
 https://arxiv.org/abs/2102.09690). What is left, log p(label | question) - log p(label | nothing), is how much
 the question speaks for a memory. It is added to the prefilter's z-score as a likelihood ratio is to the
-logarithm of a prior, in its own unit: a model that the question does not move hardly moves the ranking.
+logarithm of a prior, in its own unit: a model that the question does not move hardly moves the ranking. A
+weight other than 1 is for a model that is known to read the language badly.
 
 Measured with SmolLM2-135M, which is such a model (60 questions of `locomo_obs`, 20 memories, each in three
 random orders): two orders of a deck have .73 of their first three in common and a rank correlation of .57,
@@ -24,6 +25,7 @@ from memsift_workers.decks.laid import Laid
 from memsift_workers.rankers.base import RankFault, Scores
 from memsift_workers.runtimes.base import Answer, Call, Labels, RuntimeMisconfigured
 from memsift_workers.strategies.base import collect, talk_pieces
+from memsift_workers.strategies.language import Language, language
 from memsift_workers.strategies.layout import latest
 from memsift_workers.strategies.shortlist import spread
 from memsift_workers.strategies.templates import Template
@@ -53,8 +55,9 @@ class Listwise:
     name = "listwise"
     labels: tuple[str, ...] = LABELS
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: Template, *, weight_en: float, weight_zh: float) -> None:
         self._template = template
+        self._weight: dict[Language, float] = {"en": weight_en, "zh": weight_zh}
         self._labels: tuple[str, ...] = LABELS[: len(string.ascii_letters)]
 
     @property
@@ -93,7 +96,8 @@ class Listwise:
             place: logprob - null[label] for (label, place), logprob in zip(live, asked.logprobs, strict=True)
         }
         prior = standardise([job.prior[place] for place in speaks]) if job.prior else [0.0] * len(speaks)
-        fused = {place: p + speaks[place] for place, p in zip(speaks, prior, strict=True)}
+        weight = self._weight[language(job.query)]
+        fused = {place: p + weight * speaks[place] for place, p in zip(speaks, prior, strict=True)}
         return collect(spread(job, fused), answers)
 
     def _null(self, job: RerankJob, laid: Laid) -> Call:
