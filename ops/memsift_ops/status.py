@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import orjson
 
 from memsift_ops import services
-from memsift_schemas.keys import breaker_key
+from memsift_schemas.keys import breaker_key, own_key, own_lists_key
 from memsift_schemas.message import sent_at
 
 
@@ -39,14 +39,16 @@ class QueueStatus:
 
     Attributes:
         name: the Redis list.
-        depth: jobs that wait.
+        depth: jobs that wait, in it and in the own lists.
         oldest_s: seconds that the oldest one has waited; None for an empty queue, and where its sender is not
             memsift's.
+        own: how many of them wait in each runtime's own list, by the name that workers' cards give it.
     """
 
     name: str
     depth: int
     oldest_s: float | None
+    own: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def read(url: str, queue: str, *, deadline_s: float, queue_max: int) -> Status:
         seconds, microseconds = client.time()
         now = seconds + microseconds / 1e6
         breaker = _breaker(client.hgetall(breaker_key(queue)), now)
-        waiting = QueueStatus(queue, client.llen(queue), _age(client.lindex(queue, -1), now))
+        waiting = _queue(client, queue, now)
         workers = {name: _card(raw) for name, raw in services.cards(client, queue).items()}
     return Status(breaker, waiting, workers, _troubles(breaker, waiting, workers, deadline_s, queue_max))
 
@@ -104,6 +106,15 @@ def _breaker(fields: dict[bytes, bytes], now: float) -> BreakerStatus:
         opened=int(said.get("opened", 0)),
         next_probe_s=max(round(float(said["next_probe"]) / 1e3 - now, 3), 0.0) if is_open else None,
     )
+
+
+def _queue(client: Any, queue: str, now: float) -> QueueStatus:
+    runtimes = [name.decode() for name in client.zrange(own_lists_key(queue), 0, -1)]
+    lists = [queue, *(own_key(queue, name) for name in runtimes)]
+    depths = [client.llen(key) for key in lists]
+    ages = [_age(client.lindex(key, -1), now) for key in lists]
+    oldest = max((age for age in ages if age is not None), default=None)
+    return QueueStatus(queue, sum(depths), oldest, dict(zip(runtimes, depths[1:], strict=True)))
 
 
 def _age(oldest: bytes | None, now: float) -> float | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
-import orjson
-
-from memsift_producer.breaker_state import Reading
+from memsift_producer.affinity import OwnList
+from memsift_producer.breaker_state import Reading, Waiting
+from memsift_producer.cards import Card, throughput
 from memsift_schemas.clock import Clock
 
 # A reading older than this says nothing; other faults then decide.
@@ -24,11 +24,14 @@ BATCHES_BEHIND = 2.5
 
 
 class Admission:
-    """Estimates when a job that is sent now would be answered.
+    """Estimates when a job that is sent now would be answered, in the list that it would go to.
 
-    With the workers' own throughput the wait is depth / throughput (Little 1961); a queue whose oldest job
+    With the workers' own throughput the wait is depth / throughput (Little 1961); a list whose oldest job
     has waited for longer than that shows a worker that has stopped. Without throughput the oldest job's age
     is all there is. On top come the batch that is being ranked and its own.
+
+    Before a job in the queue all others are served, those in own lists too; before one in an own list only
+    those there.
 
     Only workers can be overloaded: with none present it refuses nothing, and the breaker finds out.
 
@@ -38,8 +41,8 @@ class Admission:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._depth = 0
-        self._age = 0.0
+        self._queue = _Backlog()
+        self._own: dict[str, _Backlog] = {}
         self._staffed = False
         self._read_at = float("-inf")
         self._jobs_per_s = 0.0
@@ -47,65 +50,70 @@ class Admission:
         self._service_s = 0.0
 
     def learn(self, reading: Reading) -> None:
-        """Take over depth and age."""
+        """Take over depths and ages."""
         now = self._clock.time()
-        self._depth = reading.depth
-        sent_at = reading.oldest_sent_at
-        expires_at = reading.oldest_expires_at
-        # Workers drop what has expired as soon as they see it. What lies there for long after is no load:
-        # junk, or nobody takes anything, which is the breaker's business.
-        waits = sent_at is not None and (expires_at is None or now - expires_at < EXPIRED_S)
-        self._age = max(now - sent_at, 0.0) if sent_at is not None and waits else 0.0
+        self._queue = _backlog(reading.queue, now)
+        self._own = {key: _backlog(waiting, now) for key, waiting in reading.own.items()}
         self._staffed = bool(reading.workers)
         self._read_at = now
 
-    def learn_cards(self, cards: Iterable[bytes | str | None]) -> None:
+    def learn_cards(self, cards: Collection[Card]) -> None:
         """Take over what the workers say of themselves; without throughput one was never full."""
-        rates, batches = [], []
-        for card in cards:
-            said = _card(card)
-            rates.append(_positive(said.get("jobs_per_s")))
-            batches.append(_positive(said.get("batch_ms")))
-        # A worker that has not been full yet counts like the mean of those that have.
-        known = [rate for rate in rates if rate]
-        self._jobs_per_s = sum(known) / len(known) * len(rates) if known else 0.0
-        self.batch_s = max(batches, default=0.0) / 1e3
+        self._jobs_per_s = throughput(cards)
+        self.batch_s = max((card.batch_s for card in cards), default=0.0)
 
-    def pushed(self, depth: int) -> None:
-        """Redis told how long the queue is now."""
-        self._depth = depth
+    def pushed(self, queue: int, own: Mapping[str, int]) -> None:
+        """Redis told how long the lists are now."""
+        self._queue.depth = queue
+        for key, depth in own.items():
+            self._own.setdefault(key, _Backlog()).depth = depth
 
     def answered(self, rank_ms: float) -> None:
         """A worker answered and told how long it ranked."""
         seconds = rank_ms / 1e3
         self._service_s += (seconds - self._service_s) * (SMOOTHING if self._service_s else 1.0)
 
-    def expected_s(self, ahead: int = 0) -> float:
+    def depth(self, own: OwnList | None = None) -> int:
+        """How many jobs wait in this list, as far as is known; None for the queue."""
+        return self._backlog(own).depth
+
+    def _backlog(self, own: OwnList | None) -> _Backlog:
+        return self._queue if own is None else self._own.get(own.key, _Backlog())
+
+    def expected_s(self, ahead: int = 0, own: OwnList | None = None) -> float:
         """Seconds until a job that is sent now would be answered.
 
         Args:
-            ahead: jobs of this process that are not in the queue yet.
+            ahead: jobs of this process that are in no list yet.
+            own: the list that it would go to; None for the queue.
         """
         if not self._staffed or self._clock.time() - self._read_at > FRESH_S:
             return 0.0
-        depth = self._depth + ahead
+        found, rate = self._backlog(own), self._jobs_per_s if own is None else own.jobs_per_s
+        depth = found.depth
+        if own is None:
+            depth += sum(one.depth for one in self._own.values()) + ahead
         if not depth:
             return 0.0
-        by_rate = depth / self._jobs_per_s if self._jobs_per_s else 0.0
-        return max(by_rate, self._age) + BATCHES_BEHIND * max(self.batch_s, self._service_s)
+        by_rate = depth / rate if rate else 0.0
+        return max(by_rate, found.age) + BATCHES_BEHIND * max(self.batch_s, self._service_s)
 
-    def admits(self, time_left: float, ahead: int = 0) -> bool:
-        """Whether a job with this many seconds left is worth sending."""
-        return self.expected_s(ahead) < time_left
-
-
-def _card(raw: bytes | str | None) -> dict[str, Any]:
-    try:
-        card = orjson.loads(raw or b"{}")
-    except orjson.JSONDecodeError:
-        return {}
-    return card if isinstance(card, dict) else {}
+    def admits(self, time_left: float, ahead: int = 0, own: OwnList | None = None) -> bool:
+        """Whether a job with this many seconds left is worth sending; see `expected_s`."""
+        return self.expected_s(ahead, own) < time_left
 
 
-def _positive(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and value > 0 else 0.0
+@dataclass(slots=True)
+class _Backlog:
+    """How many jobs wait in a list, and for how long the oldest has."""
+
+    depth: int = 0
+    age: float = 0.0
+
+
+def _backlog(waiting: Waiting, now: float) -> _Backlog:
+    sent_at, expires_at = waiting.oldest_sent_at, waiting.oldest_expires_at
+    # Workers drop what has expired as soon as they see it. What lies there for long after is no load: junk,
+    # or nobody takes anything, which is the breaker's business.
+    waits = sent_at is not None and (expires_at is None or now - expires_at < EXPIRED_S)
+    return _Backlog(waiting.depth, max(now - sent_at, 0.0) if sent_at is not None and waits else 0.0)

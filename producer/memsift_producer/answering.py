@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from memsift_producer.admission import Admission
 from memsift_producer.breaker import Breaker
+from memsift_producer.dispatch import Dispatch
 from memsift_producer.outbox import Outbox, Parcel
 from memsift_producer.preparation import Prepared
 from memsift_producer.replies import Replies, Reply
@@ -19,10 +19,16 @@ class Answering:
     """Gets each call an answer by its deadline, from a worker or from the prefilter."""
 
     def __init__(
-        self, *, breaker: Breaker, admission: Admission, outbox: Outbox, replies: Replies, clock: Clock
+        self,
+        *,
+        breaker: Breaker,
+        dispatch: Dispatch,
+        outbox: Outbox,
+        replies: Replies,
+        clock: Clock,
     ) -> None:
         self._breaker = breaker
-        self._admission = admission
+        self._dispatch = dispatch
         self._outbox = outbox
         self._replies = replies
         self._clock = clock
@@ -52,10 +58,11 @@ class Answering:
     async def _ask(self, prepared: Prepared, job: RerankJob, ends: float, *, is_probe: bool) -> RerankResult:
         """Send the job and wait for its answer, until `ends` on the monotonic clock."""
         time_left = ends - self._clock.monotonic()
-        if not is_probe and not self._admission.admits(time_left, ahead=len(self._outbox)):
-            return await at_once(prepared, Cause.OVERLOADED)
+        favourite = self._dispatch.choose(job, time_left, ahead=len(self._outbox), is_probe=is_probe)
+        if isinstance(favourite, Cause):
+            return await at_once(prepared, favourite)
         reply = self._replies.expect(job.id)
-        parcel = self._outbox.put(job.id, prepared.message, job.deadline)
+        parcel = self._outbox.put(job.id, prepared.message, job.deadline, favourite)
         cancelled = False
         try:
             async with asyncio.timeout(time_left):
@@ -76,7 +83,7 @@ class Answering:
             return fall_back(prepared, Cause.DEADLINE)
         result = _settle(prepared, answer)
         if "rank" in result.timings_ms:
-            self._admission.answered(result.timings_ms["rank"])
+            self._dispatch.admission.answered(result.timings_ms["rank"])
         return result
 
 

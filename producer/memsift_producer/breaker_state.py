@@ -1,12 +1,12 @@
 """The breaker's state that all frontends share: one hash on Redis, changed by one script.
 
 The script is atomic, so exactly one process sees itself flip the state, and one probe is out at a time. Time
-comes from the caller, who keeps the server's clock. The same round trip tells how long the queue is.
+comes from the caller, who keeps the server's clock. The same round trip tells what waits in which list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -25,7 +25,7 @@ SLICES = 5
 # that was stopped runs what its sockets hold when it wakes.
 STALE_S = 1.0
 
-# KEYS: breaker hash, queue, index of workers (sorted set of hostnames by time).
+# KEYS: breaker hash, index of workers (sorted set of hostnames by time), the queue, own lists.
 # ARGV: now ms, failures to open, probe interval ms, slice ms, since when a worker counts as present (s),
 #       age in ms from which a report is stale, answers, slow ones, when the last one came (ms), when the
 #       calls that failed were sent (ms, by commas), token of a probe that ended, how, token wanted, its
@@ -101,15 +101,19 @@ if open and wanted ~= '' and now >= next_probe and (not probe or now >= probe_un
   redis.call('HSET', key, 'probe', wanted, 'probe_until', ms(probe_until))
 end
 
-local depth, expires, oldest = redis.call('LLEN', KEYS[2]), '', ''
-if depth > 0 then
-  -- Inside the body quotes are escaped, so that no text can pass for the header.
-  local tail = string.sub(redis.call('LINDEX', KEYS[2], -1) or '', -2000)
-  expires, oldest = string.match(tail, ',"expires":"([^"]+)","sent_at":([%d%.]+)')
+local waiting = {{}}
+for at = 3, #KEYS do
+  local depth, expires, oldest = redis.call('LLEN', KEYS[at]), '', ''
+  if depth > 0 then
+    -- Inside the body quotes are escaped, so that no text can pass for the header.
+    local tail = string.sub(redis.call('LINDEX', KEYS[at], -1) or '', -2000)
+    expires, oldest = string.match(tail, ',"expires":"([^"]+)","sent_at":([%d%.]+)')
+  end
+  waiting[#waiting + 1] = {{depth, oldest or '', expires or ''}}
 end
 local reason = redis.call('HGET', key, 'reason') or ''
 return {{open and 1 or 0, failures, ms(next_probe), ms(probe and probe_until or 0), flipped, granted, reason,
-  ms(last), depth, oldest or '', expires or '', redis.call('ZRANGEBYSCORE', KEYS[3], ARGV[5], '+inf')}}
+  ms(last), redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[5], '+inf'), waiting}}
 """
 # A worker writes its card and its place in the index every second; the card lives for five.
 WORKER_LIVES_S = 5.0
@@ -144,6 +148,22 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits in one list.
+
+    Attributes:
+        depth: items in it.
+        oldest_sent_at: unix seconds at which the oldest one was sent; None for an empty list, or when that
+            item is no job of ours.
+        oldest_expires_at: its deadline.
+    """
+
+    depth: int = 0
+    oldest_sent_at: float | None = None
+    oldest_expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What one round trip told.
 
@@ -156,11 +176,9 @@ class Reading:
         granted: the wanted probe may be sent.
         reason: why it is open: `failures` or `slow`.
         answered_at: unix seconds at which the model last answered anybody.
-        depth: items in the queue.
-        oldest_sent_at: unix seconds at which the oldest one was sent; None for an empty queue, or when that
-            item is no job of ours.
-        oldest_expires_at: its deadline.
         workers: hostnames of those present.
+        queue: what waits in the queue.
+        own: what waits in the own lists that were asked about, by their keys.
     """
 
     open: bool = False
@@ -171,10 +189,9 @@ class Reading:
     granted: bool = False
     reason: str = ""
     answered_at: float = 0.0
-    depth: int = 0
-    oldest_sent_at: float | None = None
-    oldest_expires_at: float | None = None
     workers: Sequence[str] = ()
+    queue: Waiting = Waiting()
+    own: Mapping[str, Waiting] = field(default_factory=dict)
 
 
 class BreakerState:
@@ -186,7 +203,7 @@ class BreakerState:
 
     def __init__(self, redis: Redis, settings: ProducerSettings) -> None:
         self._script = redis.register_script(SCRIPT)
-        self._keys = [breaker_key(settings.queue), settings.queue, workers_key(settings.queue)]
+        self._keys = [breaker_key(settings.queue), workers_key(settings.queue), settings.queue]
         self._limits = [
             settings.breaker_failures,
             settings.breaker_probe_ms,
@@ -202,6 +219,7 @@ class BreakerState:
         ended: tuple[str, str] = ("", ""),
         wanted: str = "",
         patience: float = 0.0,
+        own: Sequence[str] = (),
     ) -> Reading:
         """Tell what happened and learn the state.
 
@@ -211,13 +229,14 @@ class BreakerState:
             ended: a probe's token and how it went: `ok`, `failed`, or `void` when it told nothing.
             wanted: the token of a probe that would like to be sent.
             patience: seconds until that probe counts as lost.
+            own: keys of own lists to look at, beside the queue.
 
         Raises:
             RedisError: nothing is known.
         """
         limit = self._limits[0]
         answer = await self._script(
-            self._keys,
+            [*self._keys, *own],
             [
                 f"{now * 1e3:.0f}",
                 *self._limits,
@@ -232,10 +251,10 @@ class BreakerState:
                 f"{patience * 1e3:.0f}",
             ],
         )
-        return _read(answer)
+        return _read(answer, own)
 
 
-def _read(answer: Any) -> Reading:
+def _read(answer: Any, own: Sequence[str]) -> Reading:
     (
         is_open,
         failures,
@@ -245,12 +264,10 @@ def _read(answer: Any) -> Reading:
         granted,
         reason,
         answered,
-        depth,
-        oldest,
-        expires,
         workers,
+        waiting,
     ) = answer
-    expires_at = _unix(expires)
+    queue, *others = map(_waiting, waiting)
     return Reading(
         open=bool(is_open),
         failures=int(failures),
@@ -260,11 +277,16 @@ def _read(answer: Any) -> Reading:
         granted=bool(granted),
         reason=reason.decode(),
         answered_at=float(answered) / 1e3,
-        depth=int(depth),
-        oldest_sent_at=None if expires_at is None else float(oldest),
-        oldest_expires_at=expires_at,
         workers=tuple(name.decode() for name in workers),
+        queue=queue,
+        own=dict(zip(own, others, strict=True)),
     )
+
+
+def _waiting(answer: Any) -> Waiting:
+    depth, oldest, expires = answer
+    expires_at = _unix(expires)
+    return Waiting(int(depth), None if expires_at is None else float(oldest), expires_at)
 
 
 def _unix(iso: bytes) -> float | None:

@@ -12,9 +12,11 @@ from typing import Any, Self
 from redis.asyncio import Redis
 
 from memsift_producer.admission import Admission
+from memsift_producer.affinity import Affinity
 from memsift_producer.answering import Answering, at_once
 from memsift_producer.breaker import Breaker
 from memsift_producer.forgetting import forget
+from memsift_producer.dispatch import Dispatch
 from memsift_producer.outbox import Outbox
 from memsift_producer.preparation import Prepared, Question, prepare
 from memsift_producer.replies import Replies
@@ -67,12 +69,14 @@ class Reranker:
         self._push_link = self._connect()
         self._reply_link = self._connect()
         self._admission = Admission(self._clock)
+        affinity = Affinity(self.settings.queue, enabled=self.settings.affinity)
+        self._dispatch = Dispatch(affinity, self._admission)
         self.breaker = Breaker(self.settings, self._clock)
         self._watch = Watch(
             self._push_link,
             self.settings,
             breaker=self.breaker,
-            admission=self._admission,
+            dispatch=self._dispatch,
             clock=self._clock,
             on_breaker=on_breaker,
         )
@@ -81,12 +85,13 @@ class Reranker:
             self.settings.queue,
             most=self.settings.queue_max,
             clock=self._clock,
-            on_depth=self._admission.pushed,
+            affinity=affinity,
+            on_depths=self._admission.pushed,
         )
         self._replies = Replies(self._reply_link, self.settings.queue, self._clock, ring=self._ring)
         self._answering = Answering(
             breaker=self.breaker,
-            admission=self._admission,
+            dispatch=self._dispatch,
             outbox=self._outbox,
             replies=self._replies,
             clock=self._clock,

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import sentry_sdk
 from redis.asyncio import Redis
 
-from memsift_producer.admission import Admission
 from memsift_producer.breaker import Breaker, Claim
 from memsift_producer.breaker_state import BreakerState, Reading
+from memsift_producer.cards import Card, read_card
+from memsift_producer.dispatch import Dispatch
 from memsift_schemas.clock import Clock
 from memsift_schemas.keys import worker_key
 from memsift_schemas.redis_link import REDIS_FAULTS, Pause, tell
@@ -71,7 +72,7 @@ class Watch:
         settings: ProducerSettings,
         *,
         breaker: Breaker,
-        admission: Admission,
+        dispatch: Dispatch,
         clock: Clock,
         on_breaker: OnBreaker | None = None,
     ) -> None:
@@ -79,7 +80,7 @@ class Watch:
         self._settings = settings
         self._state = BreakerState(redis, settings)
         self._breaker = breaker
-        self._admission = admission
+        self._dispatch = dispatch
         self._clock = clock
         self._on_breaker = on_breaker
         self._cards_at = float("-inf")
@@ -119,19 +120,25 @@ class Watch:
         tally, ended, claim = self._breaker.report()
         wanted, patience = _wanted(claim)
         reading = await self._state.exchange(
-            self._clock.time(), tally, ended=ended, wanted=wanted, patience=patience
+            self._clock.time(),
+            tally,
+            ended=ended,
+            wanted=wanted,
+            patience=patience,
+            own=[own.key for own in self._dispatch.affinity.lists],
         )
         self._breaker.learn(reading, claim)
-        self._admission.learn(reading)
+        self._dispatch.learn(reading)
         self._tell(reading)
         if self._clock.monotonic() - self._cards_at >= CARDS_EVERY_S:
             self._cards_at = self._clock.monotonic()
-            await self._read_cards(reading)
+            self._dispatch.learn_cards(await self._cards(reading))
+            self._breaker.learn_batch_s(self._dispatch.admission.batch_s)
 
-    async def _read_cards(self, reading: Reading) -> None:
-        names = [worker_key(self._settings.queue, name) for name in reading.workers]
-        self._admission.learn_cards(await self._redis.mget(names) if names else ())
-        self._breaker.learn_batch_s(self._admission.batch_s)
+    async def _cards(self, reading: Reading) -> list[Card]:
+        keys = [worker_key(self._settings.queue, name) for name in reading.workers]
+        found = await self._redis.mget(keys) if keys else ()
+        return [read_card(key, raw) for key, raw in zip(keys, found, strict=True)]
 
     def _lost(self, fault: Exception) -> None:
         self._breaker.lost()

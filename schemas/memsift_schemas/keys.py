@@ -36,6 +36,24 @@ def forgotten_key(queue: str, user: str) -> str:
     return f"{queue}:forgotten:{_digest(user)}"
 
 
+def own_key(queue: str, runtime: str) -> str:
+    """The list of the jobs whose session's KV this runtime holds; all workers that ask it drain it.
+
+    Args:
+        queue: the queue.
+        runtime: the name that a worker's card gives it.
+    """
+    return f"{queue}:own:{runtime}"
+
+
+def own_lists_key(queue: str) -> str:
+    """The sorted set of runtimes' names by when a worker last drained their own lists, in unix seconds.
+
+    From it others know that a worker that was killed had one.
+    """
+    return f"{queue}:own"
+
+
 def reply_key(queue: str, name: str) -> str:
     """A process's list of replies; whoever knows its name can read and forge them."""
     return f"{queue}:reply:{name}"

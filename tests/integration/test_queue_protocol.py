@@ -24,6 +24,7 @@ from redis import Redis
 from memsift_producer import Reranker
 from memsift_schemas import Cause, Ranked, Refusal, RerankResult, Source, message, wire
 from memsift_schemas.keys import cancel_key
+from tests.integration.faulty_rerankers import AnswersAnother, ForgetsWhoLeft, Late
 from tests.integration.manual_loop import LoopClock, ManualLoop
 from tests.samples import memory
 
@@ -116,8 +117,7 @@ class QueueProtocol(RuleBasedStateMachine):
 
     @rule()
     def pop(self):
-        raw = self.redis.rpop(self.queue)
-        if raw is not None:
+        if raw := self.next_item():
             job = wire.load_job(message.read(raw).job)
             ids = {memory.id for memory in job.candidates}
             (one,) = (one for one in self.asked if one.ids == ids)
@@ -201,14 +201,21 @@ class QueueProtocol(RuleBasedStateMachine):
         texts = ("alpha key", "bravo train", "charlie nuts", "delta lamp")
         memories = [memory(at, id=f"{name}.{at}", text=f"{texts[at]} {name}") for at in range(count)]
         task = self.loop.create_task(
-            self.reranker.rerank(query=f"Where is {name}?", memories=memories, deadline=seconds)
+            self.reranker.rerank(query=f"Where is {name}?", memories=memories, deadline=seconds, session=name)
         )
-        before = self.redis.llen(self.queue)
+        before = self.depths()
         one = Asked({one.id for one in memories}, self.loop.now + seconds, task)
         self.asked.append(one)
-        assert self.loop.until(lambda: task.done() or self.redis.llen(self.queue) > before)
+        assert self.loop.until(lambda: task.done() or self.depths() != before)
         if not task.done():
-            one.job_id = message.read(self.redis.lindex(self.queue, 0)).id
+            (grown,) = (key for key, depth in self.depths().items() if depth > before[key])
+            one.job_id = message.read(self.redis.lindex(grown, 0)).id
+
+    def depths(self):
+        return {self.queue: self.redis.llen(self.queue)}
+
+    def next_item(self):
+        return self.redis.rpop(self.queue)
 
     def take(self, at, *, keep):
         """One of the jobs in the worker's hands, or none."""
@@ -245,34 +252,6 @@ def _end_of(task):
 def _ranking(job_id, ids):
     ranking = tuple(Ranked(id=one, score=-float(at)) for at, one in enumerate(ids))
     return RerankResult(job_id=job_id, ranking=ranking, source=Source.MODEL)
-
-
-class AnswersAnother(Reranker):
-    """A fault: each call gets the ranking of the call before it."""
-
-    before = None
-
-    async def rerank(self, **question):
-        mine = await super().rerank(**question)
-        self.before, given = mine, self.before or mine
-        return given
-
-
-class ForgetsWhoLeft(Reranker):
-    """A fault: a caller that goes away leaves its job behind unmarked."""
-
-    async def rerank(self, **question):
-        asked = asyncio.ensure_future(super().rerank(**question))
-        return await asyncio.shield(asked)
-
-
-class Late(Reranker):
-    """A fault: each call returns a second after it should."""
-
-    async def rerank(self, **question):
-        mine = await super().rerank(**question)
-        await asyncio.sleep(1)
-        return mine
 
 
 def play(machine, url, reranker=Reranker, **changes):

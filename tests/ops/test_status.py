@@ -49,12 +49,12 @@ async def report(url, queue, tally, **more):
     await client.aclose()
 
 
-def push(server, queue, waited=0.0):
+def push(server, queue, waited=0.0, onto=None):
     sent = time.time() - waited
     job = RerankJob(
         id="j", query="where?", now=NOW, candidates=tuple(memories(2)), deadline=sent + 1, sent_at=sent
     )
-    server.lpush(queue, message.build(job, wire.encode_job(job), queue))
+    server.lpush(onto or queue, message.build(job, wire.encode_job(job), queue))
 
 
 def test_all_is_well(status, present, queue):
@@ -70,7 +70,7 @@ def test_all_is_well(status, present, queue):
             "opened": 0,
             "next_probe_s": None,
         },
-        "queue": {"name": queue, "depth": 0, "oldest_s": None},
+        "queue": {"name": queue, "depth": 0, "oldest_s": None, "own": {}},
         "workers": {"w1@host": {"ranker": "local", "model": "m", "jobs_per_s": 12.5}},
         "troubles": [],
     }
@@ -111,12 +111,24 @@ def test_a_job_that_waits_for_too_long_is_trouble(status, present, server, queue
     assert waited <= found["oldest_s"] < waited + 30
 
 
+def test_what_waits_for_one_runtime_counts_too(status, present, server, queue):
+    for name, waited in (("a", 60.0), ("b", 0.0)):
+        server.zadd(keys.own_lists_key(queue), {name: time.time()})
+        push(server, queue, waited, onto=keys.own_key(queue, name))
+    push(server, queue)
+    code, out = status("--json")
+    found = json.loads(out)["queue"]
+    assert (code, found["depth"], found["own"]) == (1, 3, {"a": 1, "b": 1})
+    assert 60 <= found["oldest_s"] < 90
+    assert "of them for one runtime: 1, 1" in status()[1]
+
+
 def test_a_full_queue_is_trouble_and_foreign_items_have_no_age(status, present, server, queue, monkeypatch):
     monkeypatch.setenv("MEMSIFT_QUEUE_MAX", "2")
     server.lpush(queue, "noise", "[]")
     code, out = status("--json")
     assert code == 1
-    assert json.loads(out)["queue"] == {"name": queue, "depth": 2, "oldest_s": None}
+    assert json.loads(out)["queue"] == {"name": queue, "depth": 2, "oldest_s": None, "own": {}}
     assert "the queue is full" in out
 
 

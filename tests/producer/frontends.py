@@ -6,7 +6,9 @@ import math
 import uuid
 
 from memsift_producer.admission import Admission
+from memsift_producer.affinity import Affinity
 from memsift_producer.breaker import Breaker
+from memsift_producer.dispatch import Dispatch
 from memsift_producer.watch import Watch
 from memsift_schemas import Cause, ProducerSettings
 from memsift_schemas.redis_link import connect
@@ -21,12 +23,13 @@ class Frontend:
         self.link = connect(settings.redis_url, client_name="test", connections=1)
         self.breaker = Breaker(settings, clock)
         self.admission = Admission(clock)
+        self.affinity = Affinity(settings.queue, enabled=settings.affinity)
         self.changes = []
         self.watch = Watch(
             self.link,
             settings,
             breaker=self.breaker,
-            admission=self.admission,
+            dispatch=Dispatch(self.affinity, self.admission),
             clock=clock,
             on_breaker=on_breaker or self.changes.append,
         )

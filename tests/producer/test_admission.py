@@ -4,7 +4,8 @@ import orjson
 import pytest
 
 from memsift_producer.admission import BATCHES_BEHIND, FRESH_S, Admission
-from memsift_producer.breaker_state import Reading
+from memsift_producer.breaker_state import Reading, Waiting
+from memsift_producer.cards import read_card
 from memsift_schemas import Cause, keys, message, wire
 from memsift_schemas.job import RerankJob
 from tests.producer.frontends import frontends
@@ -19,11 +20,15 @@ def admission(clock):
 
 
 def reading(clock, depth, age=0.0):
-    return Reading(depth=depth, oldest_sent_at=clock.now - age if depth else None, workers=("w",))
+    return Reading(queue=Waiting(depth, clock.now - age if depth else None), workers=("w",))
+
+
+def raw_card(**fields):
+    return orjson.dumps({"pid": 1, **fields})
 
 
 def card(**fields):
-    return orjson.dumps({"pid": 1, **fields})
+    return read_card("w", raw_card(**fields))
 
 
 def job(sent_at, text="The spare key is under the pot."):
@@ -74,18 +79,21 @@ def test_a_worker_that_was_never_busy_counts_like_the_others(admission, clock):
 
 @pytest.mark.parametrize(
     "said",
-    [None, b"noise", b"[]", card(), card(jobs_per_s="many"), card(jobs_per_s=None), card(jobs_per_s=-1)],
+    [
+        *[None, b"noise", b"[]", raw_card(), raw_card(jobs_per_s="many"), raw_card(jobs_per_s=None)],
+        raw_card(jobs_per_s=-1),
+    ],
 )
 def test_a_card_without_throughput_says_nothing(admission, clock, said):
     admission.learn(reading(clock, 1_000, age=0.2))
-    admission.learn_cards([said])
+    admission.learn_cards([read_card("w", said)])
     assert admission.expected_s() == pytest.approx(0.2)
 
 
 def test_a_push_tells_the_depth_too(admission, clock):
     admission.learn(reading(clock, 0))
     admission.learn_cards([card(jobs_per_s=100)])
-    admission.pushed(100)
+    admission.pushed(100, {})
     assert admission.expected_s() == pytest.approx(1.0)
 
 
@@ -104,38 +112,38 @@ async def test_depth_age_and_workers_are_read_from_redis(valkey_url, redis, cloc
             old = job(clock.now - waited, text)
             await redis.lpush(queue, message.build(old, wire.encode_job(old), queue))
         await redis.zadd(keys.workers_key(queue), {"here": clock.now, "gone": clock.now - 60})
-        await redis.set(keys.worker_key(queue, "here"), card(jobs_per_s=1.0))
-        await redis.set(keys.worker_key(queue, "gone"), card(jobs_per_s=1.0))
+        await redis.set(keys.worker_key(queue, "here"), raw_card(jobs_per_s=1.0))
+        await redis.set(keys.worker_key(queue, "gone"), raw_card(jobs_per_s=1.0))
         clock.advance(1.0)
         seen = await one.look()
-        assert (seen.depth, seen.workers) == (2, ("here",))
-        assert clock.now - seen.oldest_sent_at == pytest.approx(3.5)
-        assert seen.oldest_expires_at - seen.oldest_sent_at == pytest.approx(LIFE_S)
+        assert (seen.queue.depth, seen.workers) == (2, ("here",))
+        assert clock.now - seen.queue.oldest_sent_at == pytest.approx(3.5)
+        assert seen.queue.oldest_expires_at - seen.queue.oldest_sent_at == pytest.approx(LIFE_S)
         assert one.admission.expected_s() == pytest.approx(3.5)
 
 
 @pytest.mark.parametrize(("expired_for", "counts"), [(-1.0, True), (0.9, True), (1.1, False), (60.0, False)])
 def test_what_expired_long_ago_is_no_load(admission, clock, expired_for, counts):
     sent_at, expires_at = clock.now - 100, clock.now - expired_for
-    admission.learn(Reading(oldest_sent_at=sent_at, oldest_expires_at=expires_at, depth=1, workers=("w",)))
+    admission.learn(Reading(queue=Waiting(1, sent_at, expires_at), workers=("w",)))
     assert admission.admits(50.0) is not counts
 
 
 def test_where_no_worker_is_present_nothing_is_overloaded(admission, clock):
     admission.learn_cards([card(jobs_per_s=1.0)])
-    admission.learn(Reading(depth=1_000, oldest_sent_at=clock.now - 100))
+    admission.learn(Reading(queue=Waiting(1_000, clock.now - 100)))
     assert admission.admits(0.1)
 
 
 async def test_items_that_are_no_messages_have_no_age(valkey_url, redis, clock):
     async with frontends(valkey_url, clock, 1) as (one,):
         await redis.lpush(one.watch._settings.queue, b"\x00noise")
-        assert (await one.look()).oldest_sent_at is None
+        assert (await one.look()).queue.oldest_sent_at is None
 
 
 async def test_the_reranker_answers_an_overload_at_once(reranker, worker):
     worker.answer = lambda job: None
-    waiting = Reading(depth=10, oldest_sent_at=reranker._clock.time() - 60, workers=("w",))
+    waiting = Reading(queue=Waiting(10, reranker._clock.time() - 60), workers=("w",))
     reranker._admission.learn(waiting)
     reranking = await reranker.rerank(memories=memories(4), query="Where is it?", deadline=5)
     assert reranking.cause is Cause.OVERLOADED

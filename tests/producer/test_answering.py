@@ -5,9 +5,11 @@ import asyncio
 import pytest
 
 from memsift_producer.admission import Admission
+from memsift_producer.affinity import Affinity
 from memsift_producer.answering import Answering
 from memsift_producer.breaker import Breaker
 from memsift_producer.breaker_state import Reading
+from memsift_producer.dispatch import Dispatch
 from memsift_producer.outbox import Parcel
 from memsift_producer.preparation import Question, prepare
 from memsift_schemas import Cause, ProducerSettings, Ranked, Refusal, RerankResult, Source, calibration
@@ -32,11 +34,11 @@ class Sent:
     def forget(self, job_id):
         pass
 
-    def put(self, job_id, message, deadline):
+    def put(self, job_id, message, deadline, favourite):
         self.clock.advance(self.seconds)
         taken = asyncio.get_running_loop().create_future()
         taken.set_result(None)
-        return Parcel(job_id, message, deadline, taken, sent=True)
+        return Parcel(job_id, message, deadline, favourite, taken, sent=True)
 
     def withdraw(self, parcel, *, cancelled):
         self.withdrawn.append((parcel.job_id, cancelled))
@@ -60,7 +62,11 @@ def answer(clock):
             calibration=calibration.load(settings.calibration),
         )
         answering = Answering(
-            breaker=breaker, admission=Admission(clock), outbox=sent, replies=sent, clock=clock
+            breaker=breaker,
+            dispatch=Dispatch(Affinity(settings.queue, enabled=True), Admission(clock)),
+            outbox=sent,
+            replies=sent,
+            clock=clock,
         )
         result = await answering.answer(prepared, prepared.job, clock.monotonic())
         assert sent.withdrawn == [(prepared.job.id, False)]

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from memsift_producer import Reranker, SyncReranker
+from memsift_producer.affinity import Affinity
 from memsift_producer.outbox import MAX_PER_PUSH, Outbox
 from memsift_schemas import Cause, message
 from memsift_schemas.keys import cancel_key
@@ -18,7 +19,14 @@ ASK = {"query": "Where is the spare key to the cabin?", "now": NOW, "memories": 
 @pytest.fixture
 async def outbox(redis, queue, clock):
     depths = []
-    one = Outbox(redis, queue, most=10, clock=clock, on_depth=depths.append)
+    affinity = Affinity(queue, enabled=True)
+    one = Outbox(
+        *(redis, queue),
+        most=10,
+        clock=clock,
+        affinity=affinity,
+        on_depths=lambda depth, own: depths.append(depth),
+    )
     one.depths = depths
     task = asyncio.create_task(one.run())
     yield one
@@ -42,7 +50,8 @@ async def test_a_full_queue_takes_the_first_that_fit_and_no_more(outbox, redis, 
 
 
 async def test_many_messages_keep_their_order(redis, queue, clock):
-    one = Outbox(redis, queue, most=1_000, clock=clock, on_depth=lambda depth: None)
+    affinity = Affinity(queue, enabled=True)
+    one = Outbox(redis, queue, most=1_000, clock=clock, affinity=affinity, on_depths=lambda *depths: None)
     parcels = [one.put(str(at), b"%d" % at, clock.now + 1) for at in range(3 * MAX_PER_PUSH)]
     task = asyncio.create_task(one.run())
     await taken(parcels)

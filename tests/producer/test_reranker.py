@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 from memsift_producer import Reranker, SyncReranker
-from memsift_producer.breaker_state import Reading
+from memsift_producer.breaker_state import Reading, Waiting
 from memsift_schemas import (
     Cause,
     InvalidInput,
@@ -272,7 +272,7 @@ async def test_a_tight_loop_of_calls_that_are_not_sent_leaves_others_their_turn(
     elif state == "open":
         reranker.breaker.reading = Reading(open=True, next_probe=math.inf)
     elif state == "overloaded":
-        reranker._admission.learn(Reading(depth=1, oldest_sent_at=0.0, workers=("w",)))
+        reranker._admission.learn(Reading(queue=Waiting(1, 0.0), workers=("w",)))
     elif state == "closed":
         reranker._closed = True
     turns = 0

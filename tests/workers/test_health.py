@@ -4,7 +4,7 @@ import pytest
 import sentry_sdk
 
 from memsift_schemas import Cause
-from memsift_workers.health import BEAT, BEAT_EVERY_S, Health, Heartbeat
+from memsift_workers.health import BEAT, BEAT_EVERY_S, UNFIT_JOBS, UNFIT_S, Health, Heartbeat
 from memsift_workers.rankers.base import RankFault, Scores
 
 AWAY = RankFault(Cause.RUNTIME_UNAVAILABLE)
@@ -39,6 +39,22 @@ def test_one_message_when_the_model_stops_answering_and_one_when_it_is_back(heal
     health.note([AWAY, GOOD])
     health.note([GOOD])
     assert said[1:] == [("info", "jobs are answered by the model again, after 20 s")]
+
+
+def test_after_a_few_faults_in_a_row_sessions_are_better_off_elsewhere_for_a_while(health, clock):
+    assert health.is_fit
+    for left in range(UNFIT_JOBS, 0, -1):
+        assert health.is_fit, left
+        health.note([AWAY])
+    assert not health.is_fit
+    clock.advance(UNFIT_S - 0.1)
+    assert not health.is_fit
+    clock.advance(0.1)
+    assert health.is_fit  # for another try
+    health.note([AWAY])
+    assert not health.is_fit
+    health.note([GOOD])
+    assert health.is_fit
 
 
 @pytest.mark.parametrize(("jobs", "seconds"), [(9, 60), (100, 0.5)], ids=["few", "short"])

@@ -28,6 +28,8 @@ LEAST_JOBS = 10
 LEAST_S = 1.0
 # A runtime that comes and goes is told of this often at most; what lasts longer is told then.
 AGAIN_AFTER_S = 300.0
+# After so many faults in a row sessions are better off at another runtime; after so long it is tried again.
+UNFIT_JOBS, UNFIT_S = 3, 5.0
 BEAT_EVERY_S = 60.0
 BEAT = "memsift.worker.alive"
 
@@ -39,8 +41,14 @@ class Health:
         self._clock = clock
         self._faults = 0
         self._since = 0.0
+        self._last_at = float("-inf")
         self._told = False
         self._told_at = float("-inf")
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether jobs have reason to come here: the last ones were answered, or it is time to try again."""
+        return self._faults < UNFIT_JOBS or self._clock.monotonic() - self._last_at >= UNFIT_S
 
     def note(self, outcomes: Sequence[Outcome]) -> None:
         """Take one batch's outcomes in."""
@@ -72,6 +80,7 @@ class Health:
         if not self._faults:
             self._since = self._clock.monotonic()
         self._faults += faults
+        self._last_at = self._clock.monotonic()
 
     def _tell(self, what: str) -> None:
         now = self._clock.monotonic()

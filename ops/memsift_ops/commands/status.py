@@ -51,6 +51,8 @@ def _lines(found: status.Status) -> list[str]:
         f"queue    {queue.name}: {queue.depth} jobs{oldest}",
         f"workers  {len(found.workers)}",
     ]
+    if len(queue.own) > 1:
+        lines.insert(2, f"         of them for one runtime: {', '.join(map(str, queue.own.values()))}")
     for name, card in found.workers.items():
         ranker, model = card.get("ranker", "?"), card.get("model", "?")
         rate = card.get("jobs_per_s")

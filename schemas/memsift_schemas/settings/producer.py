@@ -50,6 +50,11 @@ class ProducerSettings(Settings):
         ge=1,
         description="The queue takes no more jobs than this; what does not fit falls back at once.",
     )
+    affinity: bool = Field(
+        True,
+        description="With several runtimes, send a session's jobs to the one that holds its KV, unless that "
+        "is busy.",
+    )
     prefilter_keep: int | None = Field(
         None,
         ge=1,

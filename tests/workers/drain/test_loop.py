@@ -5,8 +5,10 @@ import asyncio
 import pytest
 
 from memsift_schemas import SystemClock, WorkerSettings
+from memsift_schemas.keys import own_key
 from memsift_schemas.redis_link import connect
 from memsift_workers.drain.loop import DrainLoop
+from memsift_workers.drain.taking import Taking
 from memsift_workers.flow.limiter import Limiter
 
 
@@ -16,7 +18,7 @@ async def drain(valkey_url, queue):
     running = []
 
     class Running:
-        def __init__(self, url=valkey_url, limit=24, **settings):
+        def __init__(self, url=valkey_url, limit=24, runtime="", **settings):
             self.link = connect(url, client_name="test", connections=4)
             self.batches, self.gate = [], asyncio.Event()
             fields = {
@@ -29,7 +31,11 @@ async def drain(valkey_url, queue):
             settings = WorkerSettings(**{**fields, **settings})
             limiter = Limiter(limit, batches=settings.batches_in_flight)
             self.loop = DrainLoop(
-                redis=self.link, settings=settings, handle=self.handle, clock=SystemClock(), limiter=limiter
+                taking=Taking(self.link, queue, runtime),
+                settings=settings,
+                handle=self.handle,
+                clock=SystemClock(),
+                limiter=limiter,
             )
             self.task = asyncio.create_task(self.loop.run())
             running.append(self)
@@ -71,6 +77,31 @@ async def test_no_more_is_taken_than_there_are_slots(drain, redis, queue, eventu
     assert await redis.llen(queue) == 12
     running.gate.set()
     await eventually(lambda: sum(map(len, running.batches)) == 20)
+
+
+async def test_a_full_own_list_does_not_starve_the_queue_nor_the_other_way_round(
+    drain, redis, queue, eventually
+):
+    own = own_key(queue, "r")
+    await redis.lpush(own, *(f"own {at}" for at in range(40)))
+    await redis.lpush(queue, *(f"queue {at}" for at in range(40)))
+    running = drain(runtime="r", batches_in_flight=8)
+    running.gate.set()
+    await eventually(lambda: len(running.batches) >= 8)
+    first = [item.split()[0] for batch in running.batches[:8] for item in batch]
+    assert first.count(b"queue") >= 2
+    assert first.count(b"own") >= 16
+
+
+@pytest.mark.parametrize("batch_wait_ms", [0, 30])
+async def test_a_batch_that_one_list_does_not_fill_takes_from_the_other(
+    drain, redis, queue, eventually, batch_wait_ms
+):
+    await redis.lpush(own_key(queue, "r"), "own")
+    await redis.lpush(queue, *range(3))
+    running = drain(runtime="r", batch_wait_ms=batch_wait_ms)
+    await eventually(lambda: running.batches)
+    assert running.batches == [[b"own", b"0", b"1", b"2"]]
 
 
 async def test_a_stop_finishes_what_is_in_flight_and_leaves_the_rest(drain, redis, queue, eventually):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
-
-from redis.asyncio import Redis
 
 from memsift_schemas.clock import Clock
 from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause, end, tell
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.popped import Popped
+from memsift_workers.drain.taking import Taking
 from memsift_workers.faults import describe
 from memsift_workers.flow.limiter import Limiter
 from memsift_workers.flow.rescue import Rescue
@@ -31,31 +30,44 @@ class DrainLoop:
     Room is taken before anything is popped: what cannot be worked on stays in Redis, where another
     worker can have it. A pop under way is not cancelled, or what it popped would be lost, unless the worker
     ends and Redis does not answer.
+
+    Args:
+        taking: pops.
+        settings: the worker's.
+        handle: takes each batch.
+        clock: the server's.
+        limiter: how much may be under way.
+        rescue: pops instead, and records what it popped.
+
+    Attributes:
+        stopping: set by `stop`.
     """
 
     def __init__(
         self,
         *,
-        redis: Redis,
+        taking: Taking,
         settings: WorkerSettings,
         handle: Handle,
         clock: Clock,
         limiter: Limiter,
         rescue: Rescue | None = None,
     ) -> None:
-        self._redis = redis
+        self._taking = taking
         self._settings = settings
         self._handle = handle
         self._clock = clock
         self._limiter = limiter
         self._rescue = rescue
         self._popping: asyncio.Future[tuple[list[bytes], str]] | None = None
+        # Whether the last batch was full, so that jobs probably wait in both lists.
+        self._crowded = False
         self._batches: set[asyncio.Task[None]] = set()
-        self._stopping = asyncio.Event()
+        self.stopping = asyncio.Event()
 
     def stop(self) -> None:
         """Take nothing more; `run` returns when what is in flight has ended."""
-        self._stopping.set()
+        self.stopping.set()
         self._limiter.close()
         if self._popping is not None:
             patience = BLOCK_S + self._settings.batch_wait_ms / 1e3 + LAST_POP_S
@@ -64,7 +76,7 @@ class DrainLoop:
     async def run(self) -> None:
         """Drain until `stop`, then wait for the batches in flight, at most the grace time."""
         pause = Pause()
-        while not self._stopping.is_set():
+        while not self.stopping.is_set():
             room = await self._limiter.take(self._settings.batch_max)
             if not room:
                 break
@@ -83,31 +95,28 @@ class DrainLoop:
                 continue
             pause.reset()
             if not items:
+                self._crowded = False
                 self._limiter.give_back(room)
                 continue
             self._limiter.keep(room, len(items))
-            popped = Popped(items, self._clock.time(), crowded=len(items) == room, record=record)
+            self._crowded = len(items) >= room
+            popped = Popped(items, self._clock.time(), crowded=self._crowded, record=record)
             task = asyncio.create_task(self._work(popped))
             self._batches.add(task)
             task.add_done_callback(self._batches.discard)
         await self._finish()
 
     async def _pop(self, most: int) -> tuple[list[bytes], str]:
+        wait_s = self._settings.batch_wait_ms / 1e3
         if self._rescue is not None:
-            return await self._rescue.pop(most, wait_s=self._settings.batch_wait_ms / 1e3)
-        popped = await self._redis.blmpop(BLOCK_S, 1, self._settings.queue, direction="RIGHT", count=most)
-        items: list[bytes] = _items(popped)
-        if items and len(items) < most and self._settings.batch_wait_ms:
-            await asyncio.sleep(self._settings.batch_wait_ms / 1e3)
-            items += await self._top_up(most - len(items))
+            return await self._rescue.pop(most, wait_s=wait_s)
+        items = await self._taking.at_once(most) if self._crowded else []
+        items = items or await self._taking.wait(most)
+        if items and len(items) < most and (wait_s or self._taking.has_two):
+            await asyncio.sleep(wait_s)
+            with contextlib.suppress(*REDIS_FAULTS):  # what was popped before must not be lost with this
+                items += await self._taking.at_once(most - len(items))
         return items, ""
-
-    async def _top_up(self, most: int) -> list[bytes]:
-        try:
-            popped = await self._redis.lmpop(1, self._settings.queue, direction="RIGHT", count=most)
-        except REDIS_FAULTS:
-            return []  # what was popped before must not be lost with this
-        return _items(popped)
 
     async def _work(self, popped: Popped) -> None:
         try:
@@ -129,11 +138,6 @@ class DrainLoop:
 
     async def _rest(self, seconds: float) -> None:
         try:
-            await asyncio.wait_for(self._stopping.wait(), seconds)
+            await asyncio.wait_for(self.stopping.wait(), seconds)
         except TimeoutError:
             return
-
-
-def _items(popped: Any) -> list[bytes]:
-    """The values of a `LMPOP` answer `[key, [value, ...]]`, or none."""
-    return list(popped[1]) if popped else []

@@ -11,34 +11,28 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import orjson
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import ServerClock
-from memsift_schemas.keys import worker_key, workers_key
 from memsift_schemas.redis_link import MEASURE_EVERY_S, REDIS_FAULTS, Pause, connect, end, measure, tell
 from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.loop import DrainLoop
+from memsift_workers.drain.presence import PRESENCE_EVERY_S, Presence
+from memsift_workers.drain.taking import Taking
 from memsift_workers.faults import describe
 from memsift_workers.flow.limiter import Limiter
 from memsift_workers.flow.limits import follow_latency, local_limit, shared_limit
 from memsift_workers.flow.rescue import Rescue
+from memsift_workers.flow.runtime_name import own_runtime
 from memsift_workers.health import Health, Heartbeat
 from memsift_workers.rankers.base import Ranker
 from memsift_workers.runtimes.base import RuntimeFault, RuntimeMisconfigured
 
 log = logging.getLogger("memsift.worker")
 
-# The presence key says "I am here and warm"; it dies with the worker within its TTL.
-PRESENCE_EVERY_S = 1.0
-PRESENCE_TTL_S = 5
-# A worker that is gone for this long leaves the index of workers.
-FORGOTTEN_AFTER_S = 60.0
-# How long an ending worker tries to take its presence back; it runs out by itself.
-LAST_WORDS_S = 0.5
 # Beside one connection per batch for its replies: the blocking pop, presence, clock, rescue.
 SPARE_CONNECTIONS = 5
 
@@ -121,8 +115,12 @@ class DrainService:
         )
         follow_latency(self._settings, limiter, handler.times)
         rescue = self._rescue(redis)
+        runtime = own_runtime(self._settings, self._hostname)
+        presence = Presence(
+            redis, self._settings.queue, hostname=self._hostname, clock=self._clock, runtime=runtime
+        )
         drain = DrainLoop(
-            redis=redis,
+            taking=Taking(redis, self._settings.queue, runtime),
             settings=self._settings,
             handle=handler.handle,
             clock=self._clock,
@@ -138,7 +136,7 @@ class DrainService:
             _collect_less_often()
             log.info("ready: jobs are taken from %s", self._settings.queue)
             helpers = [
-                asyncio.create_task(self._be_present(redis, handler, limiter)),
+                asyncio.create_task(self._be_present(presence, drain, handler, limiter)),
                 asyncio.create_task(self._keep_time(redis)),
             ]
             if rescue is not None:
@@ -152,10 +150,7 @@ class DrainService:
             log.info("drained: %s", dict(sorted(handler.tally.items())))
             for ranker in self._rankers.values():
                 await ranker.close()
-            with contextlib.suppress(*REDIS_FAULTS):
-                async with asyncio.timeout(LAST_WORDS_S):
-                    await redis.delete(worker_key(self._settings.queue, self._hostname))
-                    await redis.zrem(workers_key(self._settings.queue), self._hostname)
+            await presence.leave()
             await redis.aclose()
 
     def _rescue(self, redis: Redis) -> Rescue | None:
@@ -205,19 +200,20 @@ class DrainService:
             with contextlib.suppress(*REDIS_FAULTS):
                 await measure(redis, self._clock)
 
-    async def _be_present(self, redis: Redis, handler: BatchHandler, limiter: Limiter) -> None:
+    async def _be_present(
+        self, presence: Presence, drain: DrainLoop, handler: BatchHandler, limiter: Limiter
+    ) -> None:
+        """Until the drain stops: what is in flight then may take long, and nothing new is to be sent here."""
         heartbeat = Heartbeat(self._clock, {"queue": self._settings.queue, "ranker": self._settings.ranker})
-        while True:
-            card, now = orjson.dumps(self._card(handler, limiter)), self._clock.time()
-            index = workers_key(self._settings.queue)
+        while not drain.stopping.is_set():
             with contextlib.suppress(*REDIS_FAULTS):
-                await redis.set(worker_key(self._settings.queue, self._hostname), card, ex=PRESENCE_TTL_S)
-                # Frontends find the card by this index.
-                await redis.zadd(index, {self._hostname: now})
-                await redis.zremrangebyscore(index, "-inf", now - FORGOTTEN_AFTER_S)
+                await presence.tell(self._card(handler, limiter), fit=handler.health.is_fit)
                 heartbeat.beat()
             await handler.quarantine.refresh()
-            await asyncio.sleep(PRESENCE_EVERY_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PRESENCE_EVERY_S):
+                    await drain.stopping.wait()
+        await presence.leave()
 
     def _card(self, handler: BatchHandler, limiter: Limiter) -> dict[str, Any]:
         """Who this worker is, and what it can do just now: producers admit jobs by it."""
@@ -226,6 +222,7 @@ class DrainService:
             "model": self._rankers[self._settings.ranker].model,
             "strategy": self._settings.strategy,
             "ranker": self._settings.ranker,
+            "serves": self._settings.served,
             "pid": os.getpid(),
             # None until there was more work than it could take: what small batches get done says nothing.
             "jobs_per_s": handler.load.jobs_per_s,

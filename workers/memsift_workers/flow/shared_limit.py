@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import math
 import secrets
@@ -15,6 +14,7 @@ from redis.asyncio import Redis
 
 from memsift_schemas.clock import Clock
 from memsift_schemas.redis_link import REDIS_FAULTS, tell
+from memsift_workers.flow.runtime_name import digest
 
 log = logging.getLogger("memsift.worker")
 
@@ -48,8 +48,8 @@ return 1
 
 
 def runtime_key(queue: str, url: str) -> str:
-    """The semaphore of one runtime; the URL is hashed because it may hold a password."""
-    return f"{queue}:runtime:{hashlib.blake2b(url.encode(), digest_size=8).hexdigest()}"
+    """The semaphore of one runtime."""
+    return f"{queue}:runtime:{digest(url)}"
 
 
 @dataclass(frozen=True, slots=True)
