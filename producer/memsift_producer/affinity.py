@@ -17,9 +17,9 @@ from memsift_schemas.job import RerankJob
 from memsift_schemas.keys import own_key
 from memsift_schemas.settings import asks_runtime
 
-# So many jobs may wait for a runtime before others take them, in units of what its worker may have under way,
-# which is about what it gets done while a batch takes. Measured with three workers (limit 24), real lists and
-# a fake runtime in which a job without KV costs twice one with it; 180 sessions, the second half of 12 s each.
+# So many jobs may wait for a runtime before others take them, in units of what its worker may have under
+# way, about what it gets done while a batch takes. Measured with three workers (limit 24), real lists and
+# a fake runtime in which a job without KV costs twice one with it; 180 sessions; the second half of 12 s.
 # Median time to answer in ms (p99), and how many jobs met their KV:
 #
 #   load         no affinity  .125        .25        .5         1          2

@@ -201,7 +201,9 @@ class QueueProtocol(RuleBasedStateMachine):
         texts = ("alpha key", "bravo train", "charlie nuts", "delta lamp")
         memories = [memory(at, id=f"{name}.{at}", text=f"{texts[at]} {name}") for at in range(count)]
         task = self.loop.create_task(
-            self.reranker.rerank(query=f"Where is {name}?", memories=memories, deadline=seconds, session=name)
+            self.reranker.rerank(
+                query=f"Where is {name}?", memories=memories, deadline=seconds, session=f"{self.queue} {name}"
+            )
         )
         before = self.depths()
         one = Asked({one.id for one in memories}, self.loop.now + seconds, task)

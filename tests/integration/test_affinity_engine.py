@@ -1,0 +1,48 @@
+"""Two workers with an engine each, no router: a session's later turns are served from the first one's KV."""
+
+import os
+
+import pytest
+
+from memsift_producer import Reranker
+from memsift_schemas import Source
+from tests.integration.test_affinity import begin, frontend, servers
+from tests.samples import memories
+
+__all__ = ["begin", "frontend", "servers"]
+
+# Two engines on two cores take their time to load.
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
+
+# An odd number: idle workers take jobs off one list in turn, so that without affinity a session's second turn
+# goes to the other worker.
+SESSIONS = 5
+QUESTIONS = ("Where is the spare key?", "What is Mara allergic to?", "When is the water turned off?")
+
+
+async def cached(reranker: Reranker, session, turn):
+    """The share of a turn's prompt that came from the cache."""
+    ranked = await reranker.rerank(
+        query=QUESTIONS[turn], memories=memories(6), user=f"u{session}", session="s"
+    )
+    assert (ranked.source, ranked.cause) == (Source.MODEL, None)
+    return ranked.result.cached_tokens / ranked.result.prompt_tokens
+
+
+@pytest.fixture
+def engines(begin, embedded_runtime):
+    """Two workers; the model is there, since the fixture has fetched it."""
+    threads = max((os.cpu_count() or 2) // 2, 1)
+    begin("w1", "w2", runtime="embedded", embedded_cache_mb=128, embedded_threads=threads)
+
+
+@pytest.mark.parametrize("affinity", [True, False])
+async def test_later_turns_land_where_the_first_did(engines, frontend, affinity):
+    reranker = await frontend(affinity=affinity, deadline_ms=60_000)
+    first, *later = [
+        [await cached(reranker, session, turn) for session in range(SESSIONS)]
+        for turn in range(len(QUESTIONS))
+    ]
+    assert max(first) < 0.5
+    hits = [share > 0.5 for turn in later for share in turn]
+    assert all(hits) is affinity
