@@ -80,6 +80,10 @@ class Admission:
     def _backlog(self, own: OwnList | None) -> _Backlog:
         return self._queue if own is None else self._own.get(own.key, _Backlog())
 
+    def is_backed_up(self, own: OwnList | None) -> bool:
+        """Whether jobs there have waited for longer than a batch takes: its workers have no time to spare."""
+        return self._backlog(own).age > max(self.batch_s, self._service_s)
+
     def expected_s(self, ahead: int = 0, own: OwnList | None = None) -> float:
         """Seconds until a job that is sent now would be answered.
 

@@ -38,12 +38,14 @@ class OwnList:
     """The list of one runtime.
 
     Attributes:
+        runtime: the name that cards give the runtime.
         key: the Redis list.
         card: key of the card of a worker that drains it; without it nothing may be pushed.
         most: so many jobs may wait there while others are free; see `ROOM`.
         jobs_per_s: what its workers get done together; 0 when they do not know.
     """
 
+    runtime: str
     key: str
     card: str
     most: int
@@ -80,15 +82,19 @@ class Affinity:
 
     def learn(self, cards: Iterable[Card]) -> None:
         """Take over which workers are present."""
-        if not self._enabled:
-            return
         self._cards = tuple(cards)
         self._choices.clear()
+        if not self._enabled:
+            return
         drained: dict[str, list[Card]] = {}
         for card in self._cards:
             if card.runtime and card.limit:
                 drained.setdefault(card.runtime, []).append(card)
         self._lists = {name: self._own(name, by) for name, by in sorted(drained.items())}
+
+    def keeps_kv(self, ranker: str | None) -> bool:
+        """Whether a worker that is present would keep KV of such a job."""
+        return any(_serves(card, ranker) and _keeps_kv(card, ranker) for card in self._cards)
 
     def favourite(self, job: RerankJob) -> Favourite | None:
         """Where this job's session has its KV; None when any worker will do as well."""
@@ -106,7 +112,8 @@ class Affinity:
 
     def _own(self, name: str, cards: list[Card]) -> OwnList:
         return OwnList(
-            own_key(self._queue, name),
+            name,
+            key=own_key(self._queue, name),
             card=cards[0].key,
             # Workers that share a runtime share its limit too.
             most=math.ceil(max(card.limit for card in cards) * ROOM),

@@ -55,6 +55,12 @@ class Dispatch:
             return None if self.admission.admits(time_left, ahead) else Cause.OVERLOADED
         return Cause.OVERLOADED
 
+    def warms(self, job: RerankJob) -> bool:
+        """Whether a warm-up is of any use: a ranker of its kind is there, and no job would have to wait."""
+        favourite = self.affinity.favourite(job)
+        own = None if favourite is None else favourite.own
+        return self.affinity.keeps_kv(job.ranker) and not self.admission.is_backed_up(own)
+
     def _is_busy(self, favourite: Favourite) -> bool:
         """As far as is known; `outbox.PUSH` knows."""
         own = favourite.own

@@ -23,6 +23,8 @@ from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import ProducerSettings
 
 MAX_DEADLINE_S = 600.0
+# A warm-up that has found no quiet moment for so long is dropped: the first question has probably come.
+WARM_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,7 @@ def prepare(
         query_embedding=question.query_embedding,
     )
     job = _with_candidates(asked, found)
-    encoded = sealing.seal_job(ring, wire.encode_job(job), job_id=job.id, reply_to=job.reply_to)
-    raw = message.build(job, encoded, settings.queue)
+    raw = _message(job, settings.queue, ring)
     places = zip((memory.id for memory in found.kept), found.scores, found.evidence, strict=True)
     ranking = ranked(places, curve=calibration.curve(PREFILTER))
     fallback = RerankResult(
@@ -128,8 +129,36 @@ def prepare(
     return Prepared(job, raw, fallback, by_id, top_k, least, time_left)
 
 
+def prepare_warm_up(
+    question: Question, *, settings: ProducerSettings, clock: Clock, ring: KeyRing | None = None
+) -> tuple[RerankJob, bytes]:
+    """A job without a query, and its message; the memories are chosen and ordered as for a question.
+
+    Args:
+        question: what the frontend knows when the conversation opens.
+        settings: of the prefilter.
+        clock: the Redis server's clock.
+        ring: seals the job.
+
+    Raises:
+        InvalidInput: an argument is wrong; says which, never its text.
+    """
+    __tracebackhide__ = True
+    asked = _validated(question, {"warm": True}, reply_to=None, now=clock.time(), time_left=WARM_S)
+    found = prefilter(
+        "", asked.candidates, now=asked.now, settings=settings, keep=settings.kept_for(asked.ranker)
+    )
+    job = _with_candidates(asked, found)
+    return job, _message(job, settings.queue, ring)
+
+
+def _message(job: RerankJob, queue: str, ring: KeyRing | None) -> bytes:
+    encoded = sealing.seal_job(ring, wire.encode_job(job), job_id=job.id, reply_to=job.reply_to)
+    return message.build(job, encoded, queue)
+
+
 def _validated(
-    question: Question, limits: Mapping[str, float], *, reply_to: str, now: float, time_left: float
+    question: Question, limits: Mapping[str, Any], *, reply_to: str | None, now: float, time_left: float
 ) -> RerankJob:
     """The job with every memory that was given; all limits are the schema's."""
     __tracebackhide__ = True

@@ -15,12 +15,13 @@ from memsift_producer.admission import Admission
 from memsift_producer.affinity import Affinity
 from memsift_producer.answering import Answering, at_once
 from memsift_producer.breaker import Breaker
-from memsift_producer.forgetting import forget
 from memsift_producer.dispatch import Dispatch
+from memsift_producer.forgetting import forget
 from memsift_producer.outbox import Outbox
-from memsift_producer.preparation import Prepared, Question, prepare
+from memsift_producer.preparation import Prepared, Question, prepare, prepare_warm_up
 from memsift_producer.replies import Replies
 from memsift_producer.reranking import Reranking
+from memsift_producer.warming import WarmUps
 from memsift_producer.watch import OnBreaker, Watch
 from memsift_schemas import calibration
 from memsift_schemas import settings as settings_module
@@ -96,6 +97,7 @@ class Reranker:
             replies=self._replies,
             clock=self._clock,
         )
+        self._warm_ups = WarmUps(self._push_link, self.settings.queue, affinity=affinity)
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
 
@@ -234,6 +236,44 @@ class Reranker:
             NotForgotten: Redis could not be told: call again.
         """
         await forget(self._push_link, self.settings.queue, user=user, memories=memories)
+
+    async def warm(
+        self,
+        *,
+        user: str,
+        session: str,
+        memories: Sequence[Memory | Mapping[str, Any]],
+        turns: Sequence[Turn | Mapping[str, Any]] = (),
+        ranker: str | None = None,
+    ) -> bool:
+        """Let the session's memories be read before its first question, when a conversation opens.
+
+        Best effort and of low priority: it is dropped while anything else waits, and nobody is told whether a
+        worker came to it. What is computed serves questions with the same `user`, `session` and `ranker`.
+
+        Args:
+            user: as in `rerank`.
+            session: the conversation.
+            memories: what recall will probably find, at most 200; of these as many are read as a question keeps.
+            turns: the conversation up to now, oldest first.
+            ranker: another ranker than the worker's default.
+
+        Returns:
+            Whether it was sent.
+
+        Raises:
+            InvalidInput: an argument is wrong. Operational faults never raise.
+        """
+        __tracebackhide__ = True
+        question = Question(
+            query="", memories=memories, user=user, session=session, turns=turns, ranker=ranker
+        )
+        if not memories:
+            return False
+        job, raw = prepare_warm_up(question, settings=self.settings, clock=self._clock, ring=self._ring)
+        if self._closed or not self._tasks or self.breaker.away or self.breaker.is_open:
+            return False
+        return self._dispatch.warms(job) and await self._warm_ups.send(job, raw)
 
     async def _answer(self, prepared: Prepared, started: float) -> RerankResult:
         if prepared.job is None:

@@ -90,6 +90,16 @@ class SyncReranker:
         """
         self._call(self._open_one().forget(user=user, memories=memories))
 
+    def warm(self, **conversation: Any) -> bool:
+        """As `Reranker.warm`, with the same keyword arguments.
+
+        Raises:
+            InvalidInput: an argument is wrong.
+            RuntimeError: it is not open.
+        """
+        __tracebackhide__ = True
+        return self._call(self._open_one().warm(**conversation))
+
     def _open_one(self) -> Reranker:
         if self._reranker is None:
             raise RuntimeError("SyncReranker is not open: use `with SyncReranker.from_url(...) as reranker`")

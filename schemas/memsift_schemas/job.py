@@ -1,10 +1,17 @@
-"""What a frontend asks of a worker."""
+"""What a frontend asks of a worker: to rank memories for a question, or to get ready for one."""
 
 from __future__ import annotations
 
 from typing import Self
 
-from pydantic import AwareDatetime, Field, FiniteFloat, field_validator, model_validator
+from pydantic import (
+    AwareDatetime,
+    Field,
+    FiniteFloat,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from memsift_schemas.memory import Id, Memory, Model, ShortText, Turn
 
@@ -16,13 +23,15 @@ DEFAULT_TOP_K = 3
 
 
 class RerankJob(Model):
-    """One question of one user with the memories that recall found.
+    """One question of one user with the memories that recall found; or no question yet, see `warm`.
 
     Attributes:
         id: unguessable; also the Celery task id.
         user: whose memories these are; separates one user's prefix cache from another's.
         session: the conversation; its turns share a cached prefix.
-        query: the user's question; not blank.
+        warm: nothing is asked yet and nobody is answered: the runtime is to compute the KV of what the
+            session's questions will share. Goes on lists of its own, under a task name of its own.
+        query: the user's question; not blank, but empty where `warm` is set.
         now: when it was asked, in the user's time zone.
         turns: the conversation before it, oldest first; the last `MAX_TURNS` are kept.
         activity: short recent events such as "opened the calendar", oldest first.
@@ -41,7 +50,8 @@ class RerankJob(Model):
     id: Id
     user: Id = "anonymous"
     session: Id = "default"
-    query: ShortText = Field(min_length=1, repr=False)
+    warm: bool = False
+    query: ShortText = Field(default="", validate_default=True, repr=False)
     now: AwareDatetime
     turns: tuple[Turn, ...] = Field(default=(), repr=False)
     activity: tuple[ShortText, ...] = Field(default=(), repr=False)
@@ -57,8 +67,11 @@ class RerankJob(Model):
 
     @field_validator("query")
     @classmethod
-    def _not_blank(cls, value: str) -> str:
-        if not value.strip():
+    def _asks_or_warms(cls, value: str, info: ValidationInfo) -> str:
+        if info.data.get("warm"):
+            if value:
+                raise ValueError("a warm-up has no query")
+        elif not value.strip():
             raise ValueError("the query must not be blank")
         return value
 

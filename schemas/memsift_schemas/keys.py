@@ -54,6 +54,11 @@ def own_lists_key(queue: str) -> str:
     return f"{queue}:own"
 
 
+def warm_key(queue: str, runtime: str = "") -> str:
+    """The list of warm-ups, which are popped when nothing else is to be done; `runtime` as in `own_key`."""
+    return f"{queue}:warm:{runtime}" if runtime else f"{queue}:warm"
+
+
 def reply_key(queue: str, name: str) -> str:
     """A process's list of replies; whoever knows its name can read and forge them."""
     return f"{queue}:reply:{name}"

@@ -24,6 +24,8 @@ from memsift_schemas.job import RerankJob
 from memsift_schemas.memory import Id
 
 TASK_NAME = "memsift.rerank"
+# An older worker that met one would drop it as somebody else's.
+WARM_TASK_NAME = "memsift.warm"
 
 _ID = TypeAdapter(Id)
 
@@ -69,7 +71,7 @@ def build(job: RerankJob, encoded_job: bytes, queue: str) -> bytes:
             "headers": {
                 **job.trace,
                 "lang": "py",
-                "task": TASK_NAME,
+                "task": task_of(job),
                 "id": job.id,
                 "root_id": job.id,
                 "parent_id": None,
@@ -97,13 +99,18 @@ def build(job: RerankJob, encoded_job: bytes, queue: str) -> bytes:
     )
 
 
+def task_of(job: RerankJob) -> str:
+    """The Celery task's name."""
+    return WARM_TASK_NAME if job.warm else TASK_NAME
+
+
 def describe(job: RerankJob) -> str:
     """What Flower may show of a job: counts alone."""
     return f"{{candidates: {len(job.candidates)}, turns: {len(job.turns)}, top_k: {job.top_k}}}"
 
 
 def read(raw: bytes) -> Envelope:
-    """Read any Celery protocol-2 message for our task.
+    """Read any Celery protocol-2 message; whether its task is ours is for the caller to see.
 
     Raises:
         InvalidInput: it is no such message. The text says what is missing and holds no payload.

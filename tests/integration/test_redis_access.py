@@ -12,9 +12,12 @@ from redis.exceptions import AuthenticationError, NoPermissionError, ResponseErr
 from memsift_ops import services, valkey
 from memsift_producer import Reranker
 from memsift_schemas import Source, SystemClock
+from memsift_schemas.keys import warm_key
 from memsift_schemas.redis_link import connect
 from memsift_workers.decks.deck import Deck, Entry
 from memsift_workers.decks.store import DeckStore, Held, Session
+from memsift_workers.drain.presence import Presence
+from memsift_workers.drain.taking import Taking
 from memsift_workers.flow.quarantine import Quarantine
 from memsift_workers.flow.rescue import Rescue
 from memsift_workers.flow.shared_limit import SharedLimit, runtime_key
@@ -152,8 +155,35 @@ async def test_decks_are_kept_by_workers_and_dropped_by_frontends(sample, worker
 def test_a_job_can_be_pushed_counted_and_given_a_life(sample, clean):
     # In one transaction, so that no worker has it meanwhile.
     pipeline = sample.client("producer").pipeline()
-    pipeline.lpush(QUEUE, b"job").pexpire(QUEUE, 60_000).pttl(QUEUE).llen(QUEUE).lindex(QUEUE, -1)
-    assert pipeline.execute() == [1, True, 60_000, 1, b"job"]
+    for key in (QUEUE, f"{QUEUE}:own:r"):
+        pipeline.lpush(key, b"job").pexpire(key, 60_000).pttl(key).llen(key).lindex(key, -1)
+    assert pipeline.execute() == [1, True, 60_000, 1, b"job"] * 2
+    clean.delete(QUEUE, f"{QUEUE}:own:r")
+
+
+async def test_own_lists_and_warm_ups_are_allowed(sample, clean, worker_link):
+    """Given two runtimes, then jobs and warm-ups come on their lists and off them, and are given back."""
+    runtimes = [
+        Presence(worker_link, QUEUE, hostname=f"w{name}", clock=SystemClock(), runtime=name) for name in "ab"
+    ]
+    for one in runtimes:
+        await one.tell({"serves": ["sham>local"], "limit": 4})
+    url = sample.url("producer")
+    # The module's own worker does not serve this ranker.
+    asked = {"user": "u", "session": "s", "memories": memories(3), "ranker": "sham>local"}
+    async with Reranker.from_url(url, queue=QUEUE, deadline_ms=300) as reranker:
+        await reranker.rerank(query="Where is the spare key?", **asked)
+        assert await reranker.warm(**asked) is False  # behind the job that waits
+        taken = [await Taking(worker_link, QUEUE, name).at_once(1) for name in "ab"]
+        assert sorted(map(len, taken)) == [0, 1]
+        async with asyncio.timeout(5):
+            while not await reranker.warm(**asked):  # until the list has been seen empty
+                await asyncio.sleep(0.05)
+    lists = [warm_key(QUEUE, name) for name in "ab"]
+    assert await worker_link.blmpop(1, 2, *lists, direction="RIGHT", count=1)
+    for one in runtimes:
+        await one.leave()
+    assert clean.acl_log() == []
 
 
 def test_marks_breaker_and_presence(sample, clean):
@@ -198,6 +228,8 @@ PRODUCER_MAY_NOT = [
     *[("CLIENT", "LIST"), ("CLIENT", "KILL", "TYPE", "normal"), ("SLOWLOG", "GET"), ("ACL", "LIST")],
     *[("FUNCTION", "FLUSH"), ("SCRIPT", "FLUSH"), ("SUBSCRIBE", "/0.celery.pidbox"), ("PUBLISH", "x", "y")],
     *[("LRANGE", f"{QUEUE}.celery", 0, -1), ("HGETALL", "unacked"), ("INFO",)],
+    *[("RPOP", f"{QUEUE}:own:r"), ("LRANGE", f"{QUEUE}:own:r", 0, -1), ("DEL", f"{QUEUE}:own:r")],
+    *[("ZRANGE", f"{QUEUE}:own", 0, -1), ("RPOP", f"{QUEUE}:warm"), ("LINDEX", f"{QUEUE}:warm:r", -1)],
 ]
 WORKER_MAY_NOT = [
     *[("CONFIG", "GET", "*"), ("CONFIG", "SET", "save", "1 1"), ("FLUSHALL",), ("MONITOR",), ("SHUTDOWN",)],

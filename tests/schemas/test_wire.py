@@ -207,3 +207,18 @@ def test_when_a_message_was_sent_is_readable_without_its_body(clock):
     without = sent.model_copy(update={"sent_at": None})
     for raw in (message.build(without, b"sealed", "q"), b"\x00noise", b"[]", b"{}"):
         assert message.sent_at(raw) is None
+
+
+def test_a_warm_up_travels_without_a_query_under_a_task_of_its_own():
+    whole = job(warm=True, query="")
+    encoded = wire.encode_job(whole)
+    assert b"query" not in encoded
+    envelope = message.read(message.build(whole, encoded, "q"))
+    assert envelope.task == message.WARM_TASK_NAME != message.TASK_NAME
+    assert wire.load_job(envelope.job) == whole
+
+
+def test_a_job_without_a_query_is_no_job():
+    data = {name: value for name, value in wire.dump_job(job()).items() if name != "query"}
+    with pytest.raises(InvalidInput, match="query: the query must not be blank"):
+        wire.load_job(data)

@@ -45,7 +45,7 @@ def run(redis, queue, clock):
             events=events,
         )
         handlers[ranker] = handler
-        handler._reporter._events = events
+        handler.reporter._events = events
         await handler.handle(Popped(items, clock.time(), crowded=crowded))
         replies = [wire.decode_reply(raw) for raw in await redis.lrange(reply_to, 0, -1)]
         return {reply.job_id: reply for reply in replies}, events, handler.tally

@@ -49,6 +49,9 @@ class BatchHandler:
         quarantine: jobs that runtimes died of.
         load: how much gets done at capacity.
         health: whether jobs are answered by the model.
+        shared: places in the runtime, if others ask it too.
+        reporter: counts, and tells monitors.
+        on_work: is called when a batch comes.
     """
 
     def __init__(
@@ -67,9 +70,11 @@ class BatchHandler:
         self._clock = clock
         self._ring = KeyRing.of(settings.seal_keys)
         self._relevance = Relevance(calibration.load(settings.calibration))
-        self._reporter = Reporter(events, clock)
+        self.reporter = Reporter(events, clock)
         self._cancellations = Cancellations(redis, settings.queue)
-        self._shared = shared
+        self.shared = shared
+        self._batches = 0
+        self.on_work: Callable[[], None] = lambda: None
         self.quarantine = Quarantine(redis, settings.queue, clock)
         self.times = ServiceTimes(clock)
         self._sieve = Sieve(clock, self.times, self.quarantine)
@@ -85,10 +90,23 @@ class BatchHandler:
     @property
     def tally(self) -> Counter[str]:
         """What became of the list items since the start: outcome or cause -> count."""
-        return self._reporter.tally
+        return self.reporter.tally
+
+    @property
+    def is_idle(self) -> bool:
+        """No batch is being handled."""
+        return self._batches == 0
 
     async def handle(self, popped: Popped) -> None:
         """Decode, drop what nobody waits for or what can't make it, rank, reply."""
+        self._batches += 1
+        self.on_work()
+        try:
+            await self._handle(popped)
+        finally:
+            self._batches -= 1
+
+    async def _handle(self, popped: Popped) -> None:
         deliveries = [delivery for item in popped.items if (delivery := self._receive(item)) is not None]
         ready = [delivery for delivery in deliveries if delivery.refused is None]
         answered = [
@@ -106,9 +124,9 @@ class BatchHandler:
         try:
             delivery = receive(item, queue=self._settings.queue, now=now, ring=self._ring)
         except Poison as poison:
-            self._reporter.poison(poison.why, len(item))
+            self.reporter.poison(poison.why, len(item))
             return None
-        self._reporter.received(delivery, now)
+        self.reporter.received(delivery, now)
         return delivery
 
     def _by_ranker(self, ready: list[Delivery]) -> dict[str, list[Delivery]]:
@@ -140,15 +158,15 @@ class BatchHandler:
 
     async def _enter(self, name: str, group: list[Delivery]) -> Lease | None:
         """A place in the runtime that workers share, if this ranker asks one."""
-        if self._shared is None or not group or not asks_runtime(name):
+        if self.shared is None or not group or not asks_runtime(name):
             return None
         latest = max(delivery.job.deadline for delivery in group if delivery.job)
         hold_s = self._settings.rank_timeout_ms / 1e3
-        return await self._shared.enter(len(group), until=latest, hold_s=hold_s)
+        return await self.shared.enter(len(group), until=latest, hold_s=hold_s)
 
     async def _ask(self, ranker: Ranker, group: list[Asked], popped: Popped) -> list[Answered]:
         for delivery, _ in group:
-            self._reporter.started(delivery)
+            self.reporter.started(delivery)
         started = self._clock.monotonic()
         # Where most of what was popped was dropped, the rest is no full batch.
         self.load.began(full=popped.crowded and 2 * len(group) > len(popped.items))
@@ -206,7 +224,7 @@ class BatchHandler:
             log.warning("%d replies are lost, their callers fall back: %s", len(wanted), describe(error))
         for delivery, reply in answered:
             late = is_late(delivery, now)
-            self._reporter.ended(delivery, reply, late=late, now=now, popped_at=popped.at)
+            self.reporter.ended(delivery, reply, late=late, now=now, popped_at=popped.at)
 
 
 def _forgotten(popped: Popped) -> list[Callable[[Any], None]]:

@@ -47,7 +47,9 @@ class Delivery:
     why: str = ""
 
 
-def receive(raw: bytes, *, queue: str, now: float, ring: KeyRing | None = None) -> Delivery:
+def receive(
+    raw: bytes, *, queue: str, now: float, ring: KeyRing | None = None, task: str = message.TASK_NAME
+) -> Delivery:
     """Read one list item and decide whether it is worth model time.
 
     Args:
@@ -55,6 +57,7 @@ def receive(raw: bytes, *, queue: str, now: float, ring: KeyRing | None = None) 
         queue: the drained list; reply lists are named after it.
         now: unix seconds on the Redis server's clock.
         ring: opens sealed jobs; with it, clear ones are refused.
+        task: the only task that belongs in that list.
 
     Raises:
         Poison: it is no Celery message for this task, or too big.
@@ -65,7 +68,7 @@ def receive(raw: bytes, *, queue: str, now: float, ring: KeyRing | None = None) 
         envelope = message.read(raw)
     except InvalidInput:
         raise Poison("unreadable") from None
-    if envelope.task != message.TASK_NAME:
+    if envelope.task != task:
         raise Poison("foreign_task")
     reply_to = _reply_list(envelope.job, queue)
     try:
@@ -76,6 +79,8 @@ def receive(raw: bytes, *, queue: str, now: float, ring: KeyRing | None = None) 
         return Delivery(envelope, None, cause, reply_to, str(error))
     if job.reply_to != reply_to:
         return Delivery(envelope, None, Cause.INVALID_JOB, None, "reply_to: is no reply list of this queue")
+    if message.task_of(job) != task:
+        return Delivery(envelope, None, Cause.INVALID_JOB, reply_to, "warm: does not go with the task's name")
     expired = now >= min(job.deadline, envelope.expires or job.deadline)
     return Delivery(envelope, job, Cause.EXPIRED if expired else None, reply_to)
 

@@ -53,6 +53,17 @@ class Reporter:
         """It goes to its ranker."""
         self._events.send("task-started", uuid=delivery.envelope.id, timestamp=self._clock.time())
 
+    def warmed(self, delivery: Delivery, how: str) -> None:
+        """What became of a warm-up: `warmed`, `dropped`, `failed` or `refused`; nobody is answered."""
+        self.tally[f"warm_{how}"] += 1
+        told = {"uuid": delivery.envelope.id, "timestamp": self._clock.time()}
+        if how == "warmed":
+            self._events.send("task-succeeded", result="warmed", runtime=0.0, **told)
+        elif how == "dropped":
+            self._events.send("task-revoked", terminated=True, signum=None, expired=False, **told)
+        else:
+            self._events.send("task-failed", exception=f"WarmUp('{how}')", **told)
+
     def ended(self, delivery: Delivery, reply: Reply, *, late: bool, now: float, popped_at: float) -> None:
         """It was ranked (perhaps too late for anybody) or refused."""
         uuid = delivery.envelope.id

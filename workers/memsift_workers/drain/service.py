@@ -22,19 +22,20 @@ from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.loop import DrainLoop
 from memsift_workers.drain.presence import PRESENCE_EVERY_S, Presence
 from memsift_workers.drain.taking import Taking
+from memsift_workers.drain.warming import WarmUps
 from memsift_workers.faults import describe
 from memsift_workers.flow.limiter import Limiter
 from memsift_workers.flow.limits import follow_latency, local_limit, shared_limit
 from memsift_workers.flow.rescue import Rescue
 from memsift_workers.flow.runtime_name import own_runtime
 from memsift_workers.health import Health, Heartbeat
-from memsift_workers.rankers.base import Ranker
+from memsift_workers.rankers.base import Ranker, Warmable
 from memsift_workers.runtimes.base import RuntimeFault, RuntimeMisconfigured
 
 log = logging.getLogger("memsift.worker")
 
-# Beside one connection per batch for its replies: the blocking pop, presence, clock, rescue.
-SPARE_CONNECTIONS = 5
+# Beside one connection per batch for its replies: the blocking pops, presence, clock, rescue.
+SPARE_CONNECTIONS = 6
 
 
 class DrainService:
@@ -127,6 +128,14 @@ class DrainService:
             limiter=limiter,
             rescue=rescue,
         )
+        warm_ups = WarmUps(
+            redis,
+            self._settings,
+            handler=handler,
+            rankers=self._rankers,
+            clock=self._clock,
+            runtime=runtime,
+        )
         try:
             await self._start_rankers(handler.health)
             await self._first_contact(redis)
@@ -139,6 +148,8 @@ class DrainService:
                 asyncio.create_task(self._be_present(presence, drain, handler, limiter)),
                 asyncio.create_task(self._keep_time(redis)),
             ]
+            if any(isinstance(ranker, Warmable) for ranker in self._rankers.values()):
+                helpers.append(asyncio.create_task(warm_ups.run(resting=drain.stopping.is_set)))
             if rescue is not None:
                 helpers.append(asyncio.create_task(rescue.keep_watch()))
             self.started.set()

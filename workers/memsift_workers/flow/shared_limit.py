@@ -37,7 +37,7 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   used = used + tonumber(string.match(member, ':(%d+)$'))
 end
 if used > 0 and used + tonumber(ARGV[2]) > tonumber(ARGV[3]) then
-  redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[5])
+  if tonumber(ARGV[5]) > 0 then redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[5]) end
   return 0
 end
 redis.call('DEL', KEYS[2])
@@ -87,6 +87,18 @@ class SharedLimit:
         self._clock = clock
         self._enter = redis.register_script(_ENTER)
         self._alone = False
+
+    async def enter_at_once(self, jobs: int, *, hold_s: float) -> Lease | None:
+        """Places if there are some just now; None otherwise, also while Redis is away. See `enter`."""
+        member = f"{secrets.token_hex(8)}:{jobs}"
+        try:
+            entered = await self._enter(
+                keys=[self._key, self._next],
+                args=[member, jobs, self._limit(), int((hold_s + LEASE_MARGIN_S) * 1e3), 0],
+            )
+        except REDIS_FAULTS:
+            return None
+        return Lease(self._key, member) if entered else None
 
     async def enter(self, jobs: int, *, until: float, hold_s: float = math.inf) -> Lease:
         """Wait for places for all of these jobs, one round trip when there are some.

@@ -95,6 +95,25 @@ class Ranker(Protocol):
         ...
 
 
+@runtime_checkable
+class Warmable(Protocol):
+    """A ranker that can get a runtime ready before a question comes."""
+
+    async def warm(self, jobs: Sequence[RerankJob], *, timeout: float) -> None:
+        """Compute the KV of what later questions of these jobs' sessions share. Best effort.
+
+        Cancelling it gives the runtime back at once: a question has come.
+
+        Args:
+            jobs: with `warm` set, so without a query.
+            timeout: seconds after which it ends, done or not.
+
+        Raises:
+            RuntimeFault: the runtime could not; nobody waits for the reason.
+        """
+        ...
+
+
 def to_result(job: RerankJob, scores: Scores, ranker: Ranker, *, curve: Curve | None = None) -> RerankResult:
     """Check scores and turn them into the ranking that may leave the worker.
 

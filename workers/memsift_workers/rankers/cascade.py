@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from memsift_schemas.job import RerankJob
-from memsift_workers.rankers.base import Outcome, Ranker, RankFault, Scores
+from memsift_workers.rankers.base import Outcome, Ranker, RankFault, Scores, Warmable
 from memsift_workers.rankers.isolation import time_left
 from memsift_workers.strategies.shortlist import spread
 
@@ -52,6 +52,13 @@ class Cascade:
         for at, second in zip(pruned, seconds, strict=True):
             outcomes[at] = _join(jobs[at], outcomes[at], pruned[at], second)
         return outcomes
+
+    async def warm(self, jobs: Sequence[RerankJob], *, timeout: float) -> None:
+        """See `Warmable`; each of the two that can."""
+        async with asyncio.timeout(timeout):
+            for ranker in (self._first, self._second):
+                if isinstance(ranker, Warmable):
+                    await ranker.warm(jobs, timeout=timeout)
 
     async def close(self) -> None:
         """Close both."""
