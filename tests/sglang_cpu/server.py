@@ -64,7 +64,7 @@ class Server:
 
     def __init__(self, port: int = 0) -> None:
         self._environment, self._model = prepare()
-        self._port = port or _free_port()
+        self._port = port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"http://{HOST}:{self._port}"
 
@@ -74,7 +74,7 @@ class Server:
         Raises:
             RuntimeError: it did not become healthy; the end of its log has been shown.
         """
-        log = self._environment.home / "server.log"
+        log = self._environment.home / f"server-{self._port}.log"
         command = [str(self._environment.python), "-m", "sglang.launch_server"]
         command += ["--host", HOST, "--port", str(self._port)]
         command += ["--model-path", str(self._model), "--served-model-name", MODEL, *FLAGS]
@@ -88,7 +88,7 @@ class Server:
                 env=self._environment.variables(),
                 start_new_session=True,
             )
-        _wait_until_healthy(self._process, self.url, log)
+        wait_until_healthy(self._process, self.url, log)
 
     def kill(self) -> None:
         """As the system does it when memory is short: no last word."""
@@ -126,14 +126,20 @@ def serve(port: int = 0) -> Iterator[Server]:
         server.stop()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on just now."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def _wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+def wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    """Wait until `/health` says so.
+
+    Raises:
+        RuntimeError: it did not within `START_SECONDS`, or ended; the end of its log has been shown.
+    """
     say(f"starting on {url}, log in {log}")
     began = time.monotonic()
     while process.poll() is None and time.monotonic() - began < START_SECONDS:
@@ -143,7 +149,7 @@ def _wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -
         time.sleep(0.5)
     for line in log.read_text(errors="replace").splitlines()[-LOG_LINES:]:
         say(line)
-    raise RuntimeError(f"SGLang did not start (exit status {process.poll()}); its log is {log}")
+    raise RuntimeError(f"it did not start (exit status {process.poll()}); its log is {log}")
 
 
 def main() -> None:
