@@ -254,7 +254,7 @@ class Reranker:
         Args:
             user: as in `rerank`.
             session: the conversation.
-            memories: what recall will probably find, at most 200; of these as many are read as a question keeps.
+            memories: what recall will probably find, at most 200; as many are read as a question keeps.
             turns: the conversation up to now, oldest first.
             ranker: another ranker than the worker's default.
 

@@ -80,14 +80,19 @@ class Seen:
     def __init__(self, url):
         self._app = Celery("watching", broker=url, set_as_current=False)
         self._connection = self._app.connection()
-        self.received = {}
+        self.received, self.succeeded, self.names = {}, set(), []
         self._alive = threading.Event()
-        handlers = {"task-received": self._received, "worker-heartbeat": lambda _: self._alive.set()}
+        handlers = {
+            "task-received": self._received,
+            "task-succeeded": lambda event: self.succeeded.add(event["uuid"]),
+            "worker-heartbeat": lambda _: self._alive.set(),
+        }
         self._receiver = self._app.events.Receiver(self._connection, handlers=handlers)
         self._thread = threading.Thread(target=watch, args=(self._receiver,))
 
     def _received(self, event):
         self.received[event["uuid"]] = event["hostname"]
+        self.names.append(event["name"])
 
     def __enter__(self):
         self._thread.start()
