@@ -202,7 +202,7 @@ class QueueProtocol(RuleBasedStateMachine):
         memories = [memory(at, id=f"{name}.{at}", text=f"{texts[at]} {name}") for at in range(count)]
         task = self.loop.create_task(
             self.reranker.rerank(
-                query=f"Where is {name}?", memories=memories, deadline=seconds, session=f"{self.queue} {name}"
+                query=f"Where is {name}?", memories=memories, deadline=seconds, session=f"chat {name}"
             )
         )
         before = self.depths()
@@ -212,6 +212,11 @@ class QueueProtocol(RuleBasedStateMachine):
         if not task.done():
             (grown,) = (key for key, depth in self.depths().items() if depth > before[key])
             one.job_id = message.read(self.redis.lindex(grown, 0)).id
+            assert self.has_room(grown, before)
+
+    def has_room(self, key, before):
+        """Whether a job could be put there, with this before it."""
+        return key == self.queue
 
     def depths(self):
         return {self.queue: self.redis.llen(self.queue)}
