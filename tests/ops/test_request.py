@@ -108,7 +108,7 @@ def test_repeated_ids_are_named_with_the_first_use_even_beside_other_faults():
     ("changes", "expected"),
     [
         ({"query": "  "}, ("query", "the query must not be blank")),
-        ({"query": ""}, ("query", "is empty")),
+        ({"query": ""}, ("query", "the query must not be blank")),
         ({"memories": []}, ("memories", "holds none")),
         ({"memories": {}}, ("memories", "is no list")),
         ({"memories": [7]}, ("memories.0", "is no object")),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from hashlib import blake2b
 from socket import gethostname
 
 from memsift_schemas.clock import SystemClock
@@ -14,6 +13,7 @@ from memsift_schemas.settings import WorkerSettings
 from memsift_workers.decks.deck import Limits
 from memsift_workers.decks.session import Decks
 from memsift_workers.decks.store import DeckStore
+from memsift_workers.flow.runtime_name import digest
 from memsift_workers.rankers.base import Ranker
 from memsift_workers.rankers.cascade import Cascade
 from memsift_workers.rankers.local import LocalRanker
@@ -106,7 +106,7 @@ def build_decks(settings: WorkerSettings) -> Decks:
 def _runtime_name(settings: WorkerSettings) -> str:
     """Who holds the KV: a server that workers share, or this process."""
     where = settings.sglang_url if settings.runtime == "sglang" else f"{gethostname()}:{os.getpid()}"
-    return blake2b(where.encode(), digest_size=8).hexdigest()
+    return digest(where)
 
 
 def build_strategy(settings: WorkerSettings) -> Strategy:

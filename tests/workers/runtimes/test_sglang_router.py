@@ -7,11 +7,11 @@ from contextlib import ExitStack
 import pytest
 
 from memsift_workers.rankers.base import Scores
-from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.sglang import SGLangRuntime
 from memsift_workers.strategies.likelihood import Likelihood
 from memsift_workers.strategies.listwise import Listwise
 from memsift_workers.strategies.templates import TEMPLATES
+from tests.fakes import local_ranker
 from tests.samples import TEXTS, job, memory
 from tests.sglang_cpu.router import route
 from tests.sglang_cpu.server import serve
@@ -42,7 +42,7 @@ def connect(two_servers):
 
         async def connect(policy, strategy):
             url = stack.enter_context(route(two_servers, policy=policy))
-            ranker = LocalRanker(SGLangRuntime(url), STRATEGIES[strategy])
+            ranker = local_ranker(SGLangRuntime(url), STRATEGIES[strategy])
             await ranker.start()
             return ranker
 
@@ -75,7 +75,7 @@ async def test_later_turns_are_served_from_the_cache(connect, two_servers, strat
     """Given users side by side, then later turns come from the cache, and each server has some of them."""
     ranker, users = await connect("cache_aware", strategy), some_users()
     first, *later = await turns(ranker, users)
-    direct = LocalRanker(SGLangRuntime(two_servers[0]), STRATEGIES[strategy])
+    direct = local_ranker(SGLangRuntime(two_servers[0]), STRATEGIES[strategy])
     await direct.start()
     there = [await cached(direct, user) > 0.5 for user in users]
     await ranker.close()
