@@ -57,6 +57,21 @@ def push(server, queue, waited=0.0, onto=None):
     server.lpush(onto or queue, message.build(job, wire.encode_job(job), queue))
 
 
+def test_what_a_worker_had_from_the_cache(status, server, queue):
+    turns = {"prompt_tokens": 500, "cached_tokens": 400}
+    by_cause = {
+        "hit": {"turns": 7, **turns},
+        "evicted": {"turns": 2, **turns},
+        "no_deck": {"turns": 1, **turns},
+    }
+    cache = {"prompt_tokens": 1500, "cached_tokens": 1200, "by_cause": by_cause}
+    card = {"ranker": "local", "model": "m", "cache": cache}
+    server.set(keys.worker_key(queue, "w1@host"), json.dumps(card), ex=60)
+    server.zadd(keys.workers_key(queue), {"w1@host": time.time()})
+    _, said = status()
+    assert "80% of its prompts cached (turns: 2 evicted)" in said
+
+
 def test_all_is_well(status, present, queue):
     code, out = status("--json")
     assert code == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 from redis.exceptions import RedisError
 
@@ -9,6 +11,7 @@ from memsift_ops import status
 from memsift_ops.console import print_json
 from memsift_ops.errors import Failure
 from memsift_schemas import settings as settings_module
+from memsift_schemas.deck_use import Miss
 from memsift_schemas.settings import ProducerSettings
 
 
@@ -57,5 +60,14 @@ def _lines(found: status.Status) -> list[str]:
         ranker, model = card.get("ranker", "?"), card.get("model", "?")
         rate = card.get("jobs_per_s")
         speed = f", {rate:.0f} jobs/s" if isinstance(rate, int | float) else ""
-        lines.append(f"  {name}: {ranker}, {model}{speed}")
+        lines.append(f"  {name}: {ranker}, {model}{speed}{_cache(card.get('cache'))}")
     return [*lines, *(f"trouble  {trouble}" for trouble in found.troubles)]
+
+
+def _cache(said: Any) -> str:
+    """How much of a worker's prompts came from the cache, and the turns in which that was less than hoped."""
+    if not isinstance(said, dict) or not said.get("prompt_tokens"):
+        return ""
+    share = said["cached_tokens"] / said["prompt_tokens"]
+    misses = [f"{one['turns']} {cause}" for cause, one in said["by_cause"].items() if cause in set(Miss)]
+    return f", {share:.0%} of its prompts cached" + (f" (turns: {', '.join(misses)})" if misses else "")

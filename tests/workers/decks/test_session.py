@@ -217,6 +217,13 @@ async def test_warming_deals_the_deck_and_asks_nothing(store):
     assert runtime.batches[1][0].prefix == call.prefix
 
 
+async def test_a_warm_up_shows_no_conversation_so_none_is_expected_of_it(store):
+    talk = tuple(Turn(role="user", text=f"Line {at}") for at in range(4))
+    await decks(store).lay([asked(0, 1, turns=talk, warm=True, query="")], most=50)
+    (laid,) = await decks(store).lay([asked(0, 1, turns=talk)], most=50)
+    assert (laid.turn, laid.kept, laid.kept_talk) == (2, 2, 0)
+
+
 @pytest.mark.parametrize(
     "strategy", [Likelihood(weight_en=1.0, weight_zh=1.0), Pointwise(TEMPLATES["chatml"])]
 )

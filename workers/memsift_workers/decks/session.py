@@ -139,7 +139,7 @@ def lay_one(
     chosen = shortlist(job, limits.memories)
     shown = [(job.candidates[at].id, memory_line(job.candidates[at])) for at in chosen]
     dealt = deal(deck, shown, limits, size=size)
-    lines = talk(job)
+    lines = () if job.warm else talk(job)  # warming prompts hold the memories alone
     start, kept_talk = window(lines, deck.talk)
     if not dealt.kept == len(dealt.entries) == len(deck.entries):
         kept_talk = 0  # it stands behind other memories now

@@ -18,6 +18,7 @@ from memsift_schemas.result import Cause, Refusal
 from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings, asks_runtime
 from memsift_workers import tracing
+from memsift_workers.decks.tally import CacheTally
 from memsift_workers.drain import replies
 from memsift_workers.drain.asking import Asker
 from memsift_workers.drain.delivery import Delivery, Poison, receive
@@ -49,6 +50,7 @@ class BatchHandler:
         quarantine: jobs that runtimes died of.
         load: how much gets done at capacity.
         health: whether jobs are answered by the model.
+        cache: how much of the prompts came from the prefix cache.
         shared: places in the runtime, if others ask it too.
         reporter: counts, and tells monitors.
         on_work: is called when a batch comes.
@@ -80,6 +82,7 @@ class BatchHandler:
         self._sieve = Sieve(clock, self.times, self.quarantine)
         self.load = Load(clock, batches=batches_at_capacity(settings))
         self.health = Health(clock)
+        self.cache = CacheTally()
         self._asker = Asker(
             clock=clock,
             rank_timeout_s=settings.rank_timeout_ms / 1e3,
@@ -204,6 +207,7 @@ class BatchHandler:
             if fault.cause is not Cause.CANCELLED:
                 log.warning("job %s falls back: %s", job.id, fault)
             return Refusal(job_id=job.id, cause=fault.cause)
+        self.cache.note(result)
         return result.model_copy(update={"timings_ms": timings_ms})
 
     async def _reply(self, answered: list[Answered], popped: Popped, leases: list[Lease]) -> None:

@@ -240,6 +240,7 @@ class DrainService:
             "batch_ms": handler.times.median_ms(self._settings.ranker),
             "in_flight": limiter.in_flight,
             "limit": limiter.limit,
+            "cache": handler.cache.as_dict(),
         }
 
 
