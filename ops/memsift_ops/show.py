@@ -122,4 +122,4 @@ def _mark(memory: Memory, played: Played) -> str:
 
 
 def _day(memory: Memory) -> str:
-    return f"{memory.created_at:%Y-%m-%d}"
+    return "undated" if memory.created_at is None else f"{memory.created_at:%Y-%m-%d}"

@@ -62,7 +62,8 @@ class Memory(Model):
     Attributes:
         id: unique within a job.
         text: cleaned of control characters; over `MAX_MEMORY_CHARS` it is cut at a sentence.
-        created_at: when it was learned; a time zone is required, since "yesterday" depends on it.
+        created_at: when it was learned; a time zone is required, since "yesterday" depends on it. None where
+            nobody knows: it must be said, so that a forgotten time is no unknown one.
         kind: `unknown` lets the prefilter guess.
         similarity: the vector store's similarity to the query, on any scale; finite.
         embedding: the memory's vector; used by the prefilter alone and never sent to a worker.
@@ -71,7 +72,7 @@ class Memory(Model):
 
     id: Id
     text: str = Field(repr=False)
-    created_at: AwareDatetime
+    created_at: AwareDatetime | None
     kind: Kind = Kind.UNKNOWN
     similarity: FiniteFloat | None = None
     embedding: tuple[FiniteFloat, ...] | None = Field(default=None, repr=False)

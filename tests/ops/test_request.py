@@ -67,7 +67,7 @@ def test_a_long_memory_is_cut_and_flagged():
         ({"created_at": "2026-03-02T09:30:00"}, "created_at", "has no time zone"),
         ({"created_at": "2026-03-02"}, "created_at", "has no time zone"),
         ({"created_at": "yesterday"}, "created_at", "is no time"),
-        ({"created_at": None}, "created_at", "is no time"),
+        ({"created_at": [1]}, "created_at", "is no time"),
         ({"similarity": float("nan")}, "similarity", "is NaN or infinite"),
         ({"similarity": float("inf")}, "similarity", "is NaN or infinite"),
         ({"similarity": float("-inf")}, "similarity", "is NaN or infinite"),

@@ -42,6 +42,12 @@ def test_a_bad_memory_is_refused_with_its_place(fields, place):
     assert place in told
 
 
+def test_an_unknown_time_is_said_and_a_forgotten_one_is_refused():
+    assert memory(created_at=None).created_at is None
+    told, _ = refusal(lambda: Memory.model_validate({"id": "a", "text": "b"}))
+    assert told == "created_at: Field required"
+
+
 def test_no_error_repeats_the_text():
     told, shown = refusal(lambda: memory(text=SECRET, created_at=SECRET, similarity=SECRET, kind=SECRET))
     assert SECRET not in told

@@ -38,7 +38,7 @@ memory_models = st.builds(
     Memory,
     id=ids,
     text=any_text,
-    created_at=times,
+    created_at=st.none() | times,
     kind=st.sampled_from(Kind),
     similarity=st.none() | finite,
     embedding=st.none() | st.lists(finite, max_size=3).map(tuple),

@@ -8,6 +8,7 @@ in one name alone (who likes which dance) the character trigrams agree to 84%.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -47,13 +48,13 @@ _WORD = re.compile(r"[^\W_\u3400-\u9fff\uf900-\ufaff]+|[\u3400-\u9fff\uf900-\ufa
 def duplicates(memories: Sequence[Memory]) -> frozenset[int]:
     """Positions of memories that a newer one repeats.
 
-    Of two that are equally new the first stays. A memory goes only for one that stays: in a chain of
-    rewordings whose ends differ, both ends stay.
+    Of two that are equally new the first stays; one whose time is unknown counts as the oldest. A memory
+    goes only for one that stays: in a chain of rewordings whose ends differ, both ends stay.
     """
     alike = _alike(memories)
     if not alike.any():
         return frozenset()
-    newest_first = sorted(range(len(memories)), key=lambda place: memories[place].created_at, reverse=True)
+    newest_first = sorted(range(len(memories)), key=lambda place: _newness(memories[place]), reverse=True)
     gone: set[int] = set()
     for rank, newer in enumerate(newest_first):
         if newer in gone:
@@ -62,6 +63,10 @@ def duplicates(memories: Sequence[Memory]) -> frozenset[int]:
             if older not in gone and alike[newer, older] and _same(memories[newer], memories[older]):
                 gone.add(older)
     return frozenset(gone)
+
+
+def _newness(memory: Memory) -> float:
+    return -math.inf if memory.created_at is None else memory.created_at.timestamp()
 
 
 def _alike(memories: Sequence[Memory]) -> Pairs:

@@ -66,8 +66,13 @@ def similarities(memories: Sequence[Memory], query_embedding: Sequence[float] | 
 
 
 def recency(memories: Sequence[Memory], now: datetime, half_life_days: float) -> Floats:
-    """Exponential decay with age: 1 now (and for times to come), 0.5 at the half-life."""
-    ages = np.array([(now - memory.created_at).total_seconds() for memory in memories])
+    """Exponential decay with age: 1 now (and for times to come), 0.5 at the half-life, NaN where unknown."""
+    ages = np.array(
+        [
+            math.nan if memory.created_at is None else (now - memory.created_at).total_seconds()
+            for memory in memories
+        ]
+    )
     halves: Floats = np.exp2(-np.maximum(ages, 0.0) / _SECONDS_PER_DAY / half_life_days)
     return halves
 

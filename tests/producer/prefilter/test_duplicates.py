@@ -95,6 +95,13 @@ def test_of_equally_new_ones_the_first_survives():
     assert duplicates([memory(at, text="我对花生过敏", created_at=NOW) for at in range(3)]) == {1, 2}
 
 
+def test_one_whose_time_is_unknown_goes_before_one_that_is_dated():
+    times = (None, NOW - timedelta(days=900), None)
+    given = [memory(at, text="我对花生过敏", created_at=time) for at, time in enumerate(times)]
+    assert duplicates(given) == {0, 2}
+    assert duplicates([one.model_copy(update={"created_at": None}) for one in given]) == {1, 2}
+
+
 def test_the_ends_of_a_chain_both_stay():
     # Given three rewordings, each a little longer than the last, the middle one the oldest
     words = "the cabin key hangs behind a red door beside garden steps"

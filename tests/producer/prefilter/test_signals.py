@@ -21,6 +21,11 @@ def test_recency_is_halved_at_the_half_life_and_full_in_the_future():
     assert recency(given, NOW, 30.0) == pytest.approx([1, 1, 0.5, 0.25])
 
 
+def test_an_unknown_time_is_a_missing_signal_and_no_age():
+    given = [memory(0, created_at=None), memory(1, created_at=NOW), memory(2, created_at=None)]
+    assert recency(given, NOW, 30.0) == pytest.approx([MISSING, 1, MISSING], nan_ok=True)
+
+
 def test_a_rare_word_weighs_more_than_a_common_one():
     texts = ["Mara owns drums", "Mara owns bikes", "Jonas owns kayaks", "Lena sings songs"]
     given = [memory(at, text=text) for at, text in enumerate(texts)]

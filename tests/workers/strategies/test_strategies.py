@@ -20,7 +20,7 @@ from memsift_workers.strategies.scorecard import Scorecard
 from memsift_workers.strategies.shortlist import shortlist, spread
 from memsift_workers.strategies.templates import TEMPLATES
 from tests.fakes import FakeRuntime, laid_alone, local_ranker
-from tests.samples import job, memories, memory
+from tests.samples import NOW, job, memories, memory
 
 CHATML = TEMPLATES["chatml"]
 ALL = [
@@ -269,3 +269,17 @@ def test_the_language_is_that_of_most_of_the_words(text, tongue):
 
 def ranker():
     return local_ranker(FakeRuntime(), ALL[0])
+
+
+@pytest.mark.parametrize("strategy", ALL, ids=lambda s: s.name)
+def test_an_unknown_time_is_not_shown(strategy):
+    dated, undated = (
+        "".join(
+            "".join(call.prefix)
+            for call in calls(strategy, job(1, candidates=(memory(created_at=time),), prior=()))
+        )
+        for time in (NOW, None)
+    )
+    assert "None" not in undated
+    assert "[]" not in undated
+    assert undated == dated.replace(f"[{NOW:%Y-%m-%d}] ", "")

@@ -16,8 +16,9 @@ TALK = "Conversation:\n"
 
 
 def memory_line(memory: Memory) -> str:
-    """Date and text of a memory, on one line."""
-    return f"[{memory.created_at:%Y-%m-%d}] {quote(memory.text)}"
+    """Date, where it is known, and text of a memory, on one line."""
+    date = "" if memory.created_at is None else f"[{memory.created_at:%Y-%m-%d}] "
+    return f"{date}{quote(memory.text)}"
 
 
 def talk(job: RerankJob) -> tuple[str, ...]:

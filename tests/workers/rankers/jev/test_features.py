@@ -221,3 +221,18 @@ def test_the_prior_is_not_looked_at():
     whole = job(query="Where is the key?")
     bare = whole.model_copy(update={"prior": ()})
     assert np.array_equal(features(whole), features(bare))
+
+
+def test_an_unknown_time_speaks_neither_for_nor_against_a_memory():
+    # Given a question about a day, and three memories of which one has no time
+    texts = ("Yesterday Mara fell ill.", "Mara fell ill.", "Yesterday Mara fell ill.")
+    times = (NOW - timedelta(days=1), NOW - timedelta(days=400), None)
+    candidates = tuple(
+        memory(at, text=text, similarity=0.8, created_at=time)
+        for at, (text, time) in enumerate(zip(texts, times, strict=True))
+    )
+    whole = job(query="What happened the day before yesterday?", candidates=candidates, prior=())
+    # When its features are made, then the "yesterday" of the undated one means no day
+    assert column(whole, "when")[0] > 0 == column(whole, "when")[2]
+    assert [column(whole, name)[2] for name in ("learned", "wrong_time", "recency")] == [0, 0, 0]
+    assert np.isfinite(features(whole)).all()

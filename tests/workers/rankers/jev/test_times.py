@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memsift_schemas.words import fold
 from memsift_workers.rankers.jev.spans import Span, agreement, local_day, overlaps, weekly
-from memsift_workers.rankers.jev.times import asks_when, spans, tells_clock, without_relative
+from memsift_workers.rankers.jev.times import asks_when, dated_spans, spans, tells_clock, without_relative
 
 WEDNESDAY = date(2026, 3, 11)
 
@@ -219,3 +219,19 @@ def test_any_text_on_any_day_names_spans_that_end_after_they_begin(text, today):
     assert all(one.first <= one.last for one in found)
     assert 0 <= agreement(found, found) <= 1
     without_relative(fold(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("We flew to Oslo yesterday.", ()),
+        ("an exam on 7 May", ()),
+        ("last year", ()),
+        ("明天下午开会", ()),
+        ("due 2026-04-03", (Span(739_709, 739_709),)),
+        ("二〇二六年开会，也就是2026年4月3日", (Span(739_709, 739_709),)),
+        ("We swim every Monday.", (weekly(0),)),
+    ],
+)
+def test_of_a_text_of_unknown_age_only_what_it_dates_itself_counts(text, told):
+    assert [span for span in dated_spans(fold(text)) if span.first == span.last] == list(told)

@@ -106,3 +106,16 @@ def test_a_long_number_names_one_thing():
     held = features(job(query="What came in parcel 77015?", candidates=given_ones, prior=()))
     assert held[:, FEATURES.index("same_name")].tolist() == [0, 1]
     assert held[:, FEATURES.index("other_name")].tolist() == [1, 0]
+
+
+def test_one_whose_time_is_unknown_neither_corrects_nor_is_corrected():
+    texts = [analyse(text) for text in (CASES[0][1], CASES[0][2], *OTHERS)]
+    fit = np.array([1.0, *[0.0] * (len(texts) - 1)])
+    day = NOW - timedelta(days=30)
+    found = {
+        (old, new): updates("which dentist do i see", texts, [old, new, *[NOW] * len(OTHERS)], fit)[1]
+        for old in (day, None)
+        for new in (NOW, None)
+    }
+    assert found.pop((day, NOW)) == 1
+    assert set(found.values()) == {0}

@@ -11,7 +11,7 @@ from memsift_schemas.memory import Turn
 from memsift_workers.rankers.jev.analysis import Class, Query, Text, analyse, analyse_query
 from memsift_workers.rankers.jev.lexical import NOTHING_COUNTED, Collection, Floats, term_scores
 from memsift_workers.rankers.jev.spans import Span, agreement, local_day, overlaps
-from memsift_workers.rankers.jev.times import asks_when, spans, tells_clock
+from memsift_workers.rankers.jev.times import asks_when, dated_spans, spans, tells_clock
 from memsift_workers.rankers.jev.updates import updates
 
 # The columns of `features`, in order. A setting `jev_weight_<name>` weighs each.
@@ -80,7 +80,12 @@ def features(job: RerankJob, collection: Collection = NOTHING_COUNTED) -> Floats
     corrected = updates(query.folded, texts, [memory.created_at for memory in job.candidates], fit)
     if corrected is not None:
         columns["updates"] = corrected
-    ages = np.array([(job.now - memory.created_at).total_seconds() for memory in job.candidates])
+    ages = np.array(
+        [
+            np.nan if memory.created_at is None else (job.now - memory.created_at).total_seconds()
+            for memory in job.candidates
+        ]
+    )
     columns["recency"] = normalised(np.exp2(-np.maximum(ages, 0.0) / _HALF_LIFE_S), 0.0)
     nothing = np.zeros(len(texts))
     return np.stack([columns.get(name, nothing) for name in FEATURES], axis=1)
@@ -146,12 +151,18 @@ def _times(query: Query, texts: Sequence[Text], job: RerankJob) -> dict[str, Flo
     wants_time = asks_when(query.folded)
     if not asked and not wants_time:
         return {}
-    learned = [local_day(memory.created_at, job.now) for memory in job.candidates]
-    told = [spans(text.folded, on) for text, on in zip(texts, learned, strict=True)]
+    learned = [
+        None if memory.created_at is None else local_day(memory.created_at, job.now)
+        for memory in job.candidates
+    ]
+    told = [
+        dated_spans(text.folded) if on is None else spans(text.folded, on)
+        for text, on in zip(texts, learned, strict=True)
+    ]
     columns: dict[str, Floats] = {}
     if asked:
         columns["when"] = np.array([agreement(asked, times) for times in told])
-        days = [(Span(on.toordinal(), on.toordinal()),) for on in learned]
+        days = [() if on is None else (Span(on.toordinal(), on.toordinal()),) for on in learned]
         columns["learned"] = np.array([agreement(asked, day) for day in days])
         # A question about a day is meant more exactly than one about a month.
         conflict = 1.0 if all(span.last - span.first < _EXACT_DAYS for span in asked) else _VAGUE_CONFLICT

@@ -11,6 +11,8 @@ from memsift_workers.rankers.jev.times_en import spans_en, without_relative_en
 from memsift_workers.rankers.jev.times_zh import spans_zh, without_relative_zh
 
 CACHED_TEXTS = 8192
+# Any two days, years apart: what a text means on both it means on all.
+_SOME_DAY, _ANOTHER_DAY = date(2001, 1, 1), date(2011, 6, 15)
 _LATIN = re.compile("[a-z]{2}")
 _ASKS_WHEN = re.compile(
     r"\bwhen\b|\b(?:what|which) (?:day|date|time|year|month|week)|\bhow long ago"
@@ -32,6 +34,16 @@ def spans(folded: str, written_on: date) -> tuple[Span, ...]:
     """
     chinese = () if folded.isascii() else spans_zh(folded, written_on)
     return chinese + spans_en(folded, written_on) if _LATIN.search(folded) else chinese
+
+
+def dated_spans(folded: str) -> tuple[Span, ...]:
+    """The times of a text that mean the same whenever it was written: dates with their year, "every Monday".
+
+    Args:
+        folded: the text, NFKC and in lower case.
+    """
+    elsewhere = spans(folded, _ANOTHER_DAY)
+    return tuple(span for span in spans(folded, _SOME_DAY) if span in elsewhere)
 
 
 def without_relative(folded: str) -> str:

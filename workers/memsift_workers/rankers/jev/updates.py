@@ -38,7 +38,7 @@ _ABOUT_THE_PAST = re.compile(
 
 
 def updates(
-    folded_query: str, texts: Sequence[Text], created: Sequence[datetime], fit: Floats
+    folded_query: str, texts: Sequence[Text], created: Sequence[datetime | None], fit: Floats
 ) -> Floats | None:
     """How much better an older memory fits the question than the one that corrects it; else 0.
 
@@ -47,7 +47,7 @@ def updates(
     Args:
         folded_query: the question, folded.
         texts: the memories.
-        created: when each was learned.
+        created: when each was learned; one whose time is unknown neither corrects nor is corrected.
         fit: how well each fits the question's words.
 
     Returns:
@@ -62,12 +62,16 @@ def updates(
     gained = np.zeros(len(texts))
     for new in corrections:
         for old in np.flatnonzero(fit > fit[new]).tolist():
-            if created[old] >= created[new]:
+            if not _precedes(created[old], created[new]):
                 continue
             shared = sum(idf[term] for term in texts[new].counts.keys() & texts[old].counts.keys())
             if shared > _LEAST_SHARED * math.sqrt(mass[new] * mass[old]):
                 gained[new] = max(gained[new], fit[old] - fit[new])
     return gained
+
+
+def _precedes(old: datetime | None, new: datetime | None) -> bool:
+    return old is not None and new is not None and old < new
 
 
 @lru_cache(CACHED_TEXTS)
