@@ -24,6 +24,7 @@ COMMANDS = {
     "convert": "Make an evaluation set of your own CSV or JSON lines.",
     "demo": "Play two conversations through Redis and a real model.",
     "eval": "Measure rankers on labelled questions: precision, latency, cost.",
+    "gateway": "Serve HTTP to clients that speak a reranking API.",
     "model": "Fetch and list model weights.",
     "plan": "Plan capacity by simulation: how many cards a load needs.",
     "rank": "Rank the memories of a file, or measure on a data set.",

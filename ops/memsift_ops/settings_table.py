@@ -8,7 +8,7 @@ import typing
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from memsift_schemas.settings import PREFIX, ProducerSettings, Settings, WorkerSettings
+from memsift_schemas.settings import PREFIX, GatewaySettings, ProducerSettings, Settings, WorkerSettings
 
 HEAD = """# Settings
 
@@ -17,6 +17,7 @@ the variable's name. This page is generated from the code by `make docs`."""
 SECTIONS: tuple[tuple[str, type[Settings]], ...] = (
     ("Both sides", Settings),
     ("Frontend", ProducerSettings),
+    ("Gateway", GatewaySettings),
     ("Worker", WorkerSettings),
 )
 WORDS: dict[type, str] = {bool: "`0` or `1`", int: "whole number", float: "number", str: "text"}
@@ -26,7 +27,7 @@ def page() -> str:
     """The page in Markdown: one table per role, each setting where it is introduced."""
     parts = [HEAD]
     for title, role in SECTIONS:
-        shared = {} if role is Settings else Settings.model_fields
+        shared = {} if role is Settings else typing.cast("type[Settings]", role.__base__).model_fields
         own = {name: field for name, field in role.model_fields.items() if name not in shared}
         rows = [_row(name, field) for name, field in own.items()]
         parts.append(

@@ -5,11 +5,12 @@ from memsift_schemas.errors import InvalidInput, JobTooLarge, SettingsError, Unk
 from memsift_schemas.job import RerankJob
 from memsift_schemas.memory import Kind, Memory, Turn
 from memsift_schemas.result import Cause, Ranked, Refusal, RerankResult, Source
-from memsift_schemas.settings import ProducerSettings, Settings, WorkerSettings
+from memsift_schemas.settings import GatewaySettings, ProducerSettings, Settings, WorkerSettings
 
 __all__ = [
     "Cause",
     "Clock",
+    "GatewaySettings",
     "InvalidInput",
     "JobTooLarge",
     "Kind",

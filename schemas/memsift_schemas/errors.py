@@ -32,9 +32,18 @@ class NotForgotten(Exception):
     """Memories may still be in a deck: ask again."""
 
 
-def describe(error: ValidationError) -> str:
-    """One line per fault, `place: what is wrong`, without the offending values."""
-    return "; ".join(f"{_place(fault['loc'])}: {_reason(fault)}" for fault in error.errors(include_url=False))
+def describe(error: ValidationError, *, most: int | None = None) -> str:
+    """`place: what is wrong` for each fault, without the offending values.
+
+    Args:
+        error: from pydantic.
+        most: tell so many and count the others; None for all.
+    """
+    faults = error.errors(include_url=False, include_input=False)
+    told = [f"{_place(fault['loc'])}: {_reason(fault)}" for fault in faults[:most]]
+    if len(faults) > len(told):
+        told.append(f"and {len(faults) - len(told)} more")
+    return "; ".join(told)
 
 
 def _place(loc: tuple[int | str, ...]) -> str:

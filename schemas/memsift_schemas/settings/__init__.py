@@ -1,7 +1,17 @@
 """Settings: an explicit argument beats the environment (`MEMSIFT_...`), which beats the default."""
 
 from memsift_schemas.settings.base import PREFIX, Settings, load
+from memsift_schemas.settings.gateway import GatewaySettings
 from memsift_schemas.settings.producer import ProducerSettings
 from memsift_schemas.settings.worker import RANKERS, WorkerSettings, asks_runtime
 
-__all__ = ["PREFIX", "RANKERS", "ProducerSettings", "Settings", "WorkerSettings", "asks_runtime", "load"]
+__all__ = [
+    "PREFIX",
+    "RANKERS",
+    "GatewaySettings",
+    "ProducerSettings",
+    "Settings",
+    "WorkerSettings",
+    "asks_runtime",
+    "load",
+]

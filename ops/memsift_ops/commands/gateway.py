@@ -1,0 +1,100 @@
+"""`memsift gateway`."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import socket
+from typing import Any
+
+import click
+import uvicorn
+
+from memsift_ops.commands.worker import LOGLEVELS
+from memsift_ops.errors import Refused
+from memsift_producer.gateway import access, keys
+from memsift_schemas import settings
+from memsift_schemas.settings import GatewaySettings
+
+PORT = 8010
+APP = "memsift_producer.gateway.app:create_app"
+# Clients keep a connection for 5 s (httpx) or longer; one that we close first fails their next call.
+KEEP_ALIVE_S = 75
+
+
+@click.group("gateway", invoke_without_command=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(1, 65535))
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Processes; each has its own two connections to Redis and counts its own rate limits.",
+)
+@click.option(
+    "-l", "--loglevel", default="INFO", show_default=True, type=click.Choice(LOGLEVELS, case_sensitive=False)
+)
+@click.pass_context
+def command(context: click.Context, host: str, port: int, workers: int, loglevel: str) -> None:
+    """Serve HTTP to clients that speak a reranking API: Cohere's, Jina's, Voyage's, TEI's, or our own.
+
+    It is configured by MEMSIFT_* environment variables; see docs/gateway.md. SIGTERM or Ctrl-C lets the calls
+    in flight end, with exit code 0.
+    """
+    if context.invoked_subcommand:
+        return
+    checked = settings.load(GatewaySettings)
+    if not keys.load(checked.gateway_keys) and not access.is_loopback(host):
+        raise Refused(f"--host {host}: {access.REMEDY}")
+    _check_free(host, port)
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.run(
+            APP,
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            http="httptools",
+            ws="none",
+            access_log=False,  # it would show query strings; the gateway has its own
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=math.ceil(checked.gateway_max_deadline_ms / 1e3) + 1,
+            log_config=_logging(loglevel.upper()),
+        )
+
+
+@command.command("key")
+@click.argument("name")
+def key(name: str) -> None:
+    """Make an API key.
+
+    Prints the key, which is kept nowhere, on stderr, and its entry for the file of MEMSIFT_GATEWAY_KEYS on
+    stdout: `memsift gateway key open-webui >> keys.toml`.
+    """
+    made, entry = keys.new(name)
+    click.echo(f"the key, shown once: {made}", err=True)
+    click.echo(entry)
+
+
+def _check_free(host: str, port: int) -> None:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind((host, port))
+    except OSError as error:
+        raise Refused(f"cannot listen on {host}:{port} ({error.strerror}): choose another --port") from None
+
+
+def _logging(level: str) -> dict[str, Any]:
+    """Everything to stderr, one line each; the server's own start and stop included."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "root": {"handlers": ["stderr"], "level": level},
+    }

@@ -1,0 +1,1 @@
+"""The request and response forms that clients speak, one file each."""

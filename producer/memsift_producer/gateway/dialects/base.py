@@ -1,0 +1,88 @@
+"""What a dialect is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Protocol
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from memsift_producer.gateway.call import Call
+from memsift_producer.gateway.problems import Problem
+from memsift_producer.reranker import Reranker
+from memsift_schemas.result import RerankResult
+from memsift_schemas.text import clean
+
+
+class Form(BaseModel):
+    """Base of all bodies: frozen, tolerant of fields that we do not read, silent about values in errors.
+
+    Strict, so that what is read is what the contract says: "3" is no number.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="ignore", hide_input_in_errors=True, allow_inf_nan=False
+    )
+
+
+def _not_blank(value: str) -> str:
+    if not clean(value).strip():
+        raise ValueError("the query must not be blank")
+    return value
+
+
+# The pattern is for the contract: one character that is neither space nor control.
+Query = Annotated[
+    str,
+    Field(
+        min_length=1,
+        repr=False,
+        description="The question; what is over 2,000 characters is cut.",
+        json_schema_extra={"pattern": r"[^\s\x00-\x1f\x7f-\x9f]"},
+    ),
+    AfterValidator(_not_blank),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A body to send, and the ranking that it tells."""
+
+    body: bytes = field(repr=False)
+    result: RerankResult
+
+
+class Dialect(Protocol):
+    """One form of asking and answering.
+
+    Attributes:
+        name: shown in logs.
+        paths: where it is spoken.
+        summary: one line for the OpenAPI page.
+        request: its body.
+        response: its answer's body; a list of these where `is_list`.
+        refusal: the body of a refusal.
+        example: a request, and what may be answered.
+    """
+
+    name: ClassVar[str]
+    paths: ClassVar[tuple[str, ...]]
+    summary: ClassVar[str]
+    request: ClassVar[type[BaseModel]]
+    response: ClassVar[type[BaseModel]]
+    is_list: ClassVar[bool]
+    refusal: ClassVar[type[BaseModel]]
+    example: ClassVar[tuple[Any, Any]]
+
+    async def answer(self, raw: bytes, call: Call, reranker: Reranker) -> Answer:
+        """Answer one body.
+
+        Raises:
+            Problem: it is not answered with a ranking.
+        """
+        ...
+
+    def problem(self, problem: Problem, request_id: str) -> Mapping[str, Any]:
+        """A refusal's body, as clients of this dialect read it."""
+        ...

@@ -1,0 +1,115 @@
+"""A question over plain documents, as all reranking APIs ask it: texts to a place and a score for each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memsift_producer.gateway.call import Call
+from memsift_producer.gateway.problems import Invalid, TooLarge
+from memsift_producer.gateway.scores import relevance_scores
+from memsift_producer.gateway.shortlist import fits, shortlist
+from memsift_producer.reranker import Reranker
+from memsift_schemas.errors import InvalidInput
+from memsift_schemas.memory import Memory
+from memsift_schemas.result import RerankResult
+from memsift_schemas.settings import RANKERS
+from memsift_schemas.text import clean
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plain dialect's body says.
+
+    Attributes:
+        query: the question.
+        texts: the documents.
+        model: names a ranker of ours, such as `jev>local`; any other name takes the worker's default one.
+        top: how many of the best are wanted; None for all.
+    """
+
+    query: str = field(repr=False)
+    texts: Sequence[str] = field(repr=False)
+    model: str | None = None
+    top: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A document in a ranking: its position in what was sent, and its score, above 0 and below 1."""
+
+    index: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The places that were asked for, best first, and what they come from."""
+
+    places: Sequence[Place]
+    result: RerankResult
+
+    @property
+    def tokens(self) -> int:
+        """What the model read and wrote; 0 where none did."""
+        return self.result.prompt_tokens + self.result.output_tokens
+
+
+async def rank(asked: Asked, call: Call, reranker: Reranker) -> Ranking:
+    """Rank plain documents. Each becomes a memory whose time and similarity are unknown.
+
+    Behind what the ranker ranked come, in this order: what the prefilter left out, what did not fit into one
+    job, and documents without any text.
+
+    Raises:
+        TooLarge: more documents than this call may hold.
+        Invalid: the question, user or session cannot be.
+        OutOfScope: the key may not name this user.
+    """
+    __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
+    count = len(asked.texts)
+    if count > call.max_documents:
+        raise TooLarge(f"{count} documents are over the limit of {call.max_documents}: send fewer")
+    user = call.user()
+    memories, blank = _memories(asked.texts)
+    ranker = ranker_of(asked.model)
+    kept = reranker.settings.kept_for(ranker)
+    behind: list[Memory] = []
+    if not fits(memories, kept):
+        memories, behind = await asyncio.to_thread(shortlist, asked.query, memories, kept)
+    try:
+        reranking = await reranker.rerank(
+            query=asked.query,
+            memories=memories,
+            user=user,
+            session=call.session,
+            # Who asks for all of them says nothing about how many the prompt will hold.
+            top_k=asked.top if asked.top is not None and asked.top < len(memories) else None,
+            deadline=call.time_left(),
+            ranker=ranker,
+        )
+    except InvalidInput as error:
+        raise Invalid(str(error)) from None
+    result = reranking.result
+    order = [place.id for place in result.ranking] + list(result.pruned) + [one.id for one in behind] + blank
+    scores = relevance_scores(result.ranking, count)
+    places = [Place(int(index), score) for index, score in zip(order, scores, strict=True)]
+    return Ranking(places[: asked.top], result)
+
+
+def ranker_of(model: str | None) -> str | None:
+    """The ranker that a model's name means; None for the worker's default one."""
+    return model if model is not None and all(part in RANKERS for part in model.split(">")) else None
+
+
+def _memories(texts: Sequence[str]) -> tuple[list[Memory], list[str]]:
+    """The documents that have any text, and the ids of those that have none."""
+    memories, blank = [], []
+    for at, text in enumerate(texts):
+        cleaned = clean(text)
+        if not cleaned or cleaned.isspace():
+            blank.append(str(at))
+        else:
+            memories.append(Memory.model_validate({"id": str(at), "text": cleaned, "created_at": None}))
+    return memories, blank

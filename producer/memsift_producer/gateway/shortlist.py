@@ -1,0 +1,54 @@
+"""What goes to the prefilter when more documents come than one job may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import orjson
+
+from memsift_producer.prefilter.signals import keyword_scores
+from memsift_schemas.job import MAX_CANDIDATES, MAX_JOB_BYTES
+from memsift_schemas.memory import MAX_MEMORY_CHARS, Memory
+
+# For the texts of a job; the rest is for the question (2,000 characters) and each memory's other fields.
+MAX_TEXT_BYTES = MAX_JOB_BYTES - 56 * 1024
+_MOST_BYTES_PER_CHAR = 4
+
+
+def fits(memories: Sequence[Memory], kept: int) -> bool:
+    """Whether a job can hold what the prefilter would keep of these.
+
+    Args:
+        memories: all of them.
+        kept: how many the prefilter leaves.
+    """
+    if len(memories) > MAX_CANDIDATES:
+        return False
+    most = min(kept, len(memories))
+    if most * MAX_MEMORY_CHARS * _MOST_BYTES_PER_CHAR <= MAX_TEXT_BYTES:
+        return True
+    return sum(sorted(map(_bytes, memories), reverse=True)[:most]) <= MAX_TEXT_BYTES
+
+
+def shortlist(query: str, memories: Sequence[Memory], kept: int) -> tuple[list[Memory], list[Memory]]:
+    """The best by keywords (BM25) that `fits`, and the others, best first.
+
+    Some 50 µs of CPU for each text that was not seen before.
+
+    Args:
+        query: the question.
+        memories: all of them.
+        kept: how many the prefilter leaves.
+    """
+    order = np.argsort(-keyword_scores(query, memories), kind="stable").tolist()
+    ranked = [memories[place] for place in order]
+    most = MAX_CANDIDATES
+    if not fits(ranked[:most], kept):
+        sizes = np.cumsum([_bytes(memory) for memory in ranked[:most]])
+        most = int(np.searchsorted(sizes, MAX_TEXT_BYTES, side="right"))
+    return ranked[:most], ranked[most:]
+
+
+def _bytes(memory: Memory) -> int:
+    return len(orjson.dumps(memory.text))
