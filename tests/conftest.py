@@ -25,7 +25,7 @@ settings.register_profile(
 settings.load_profile("memsift")
 
 # The later a marker stands here, the later its tests run: a mistake shows in the first seconds.
-SLOW_MARKERS = ("stack", "install", "engine", "sglang")
+SLOW_MARKERS = ("stack", "install", "engine", "clients", "sglang")
 
 
 @pytest.hookimpl(trylast=True)

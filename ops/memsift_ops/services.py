@@ -93,10 +93,20 @@ def cards(connected: Any, queue: str) -> dict[str, Any]:
     return {key.decode()[start:]: raw for key, raw in zip(keys, found, strict=True) if raw is not None}
 
 
+def gateway_command(port: int) -> list[str]:
+    """The HTTP gateway's command line."""
+    return [sys.executable, "-m", "memsift_ops", "gateway", f"--port={port}"]
+
+
 def flower_answers(port: int) -> bool:
     """Whether Flower serves its health check on this loopback port."""
+    return answers_http(port, "/healthcheck")
+
+
+def answers_http(port: int, path: str) -> bool:
+    """Whether a server on this loopback port answers this path with 200."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthcheck", timeout=ANSWER_S) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=ANSWER_S) as answer:
             return bool(answer.status == 200)  # noqa: PLR2004
     except (urllib.error.URLError, OSError):
         return False

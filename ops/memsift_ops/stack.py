@@ -23,9 +23,11 @@ LOG_LINES_SHOWN = 15
 VALKEY_READY_S = 15.0
 WORKER_READY_S = 300.0
 FLOWER_READY_S = 60.0
+GATEWAY_READY_S = 30.0
 
 # A worker finishes what is in flight; in a stack on this machine nobody waits for it that long.
 WORKER_STOP_S = 10.0
+GATEWAY_STOP_S = 5.0
 
 
 class Stack:
@@ -105,6 +107,23 @@ class Stack:
         port = valkey.free_port(port)
         child = self._start("flower", services.flower_command(port))
         self._until(child, lambda: services.flower_answers(port), FLOWER_READY_S)
+        return f"http://127.0.0.1:{port}"
+
+    def start_gateway(self, port: int = 0) -> str:
+        """Start an HTTP gateway on this stack's Valkey and queue and wait until it serves.
+
+        Args:
+            port: the one to take if it is free; 0 takes any.
+
+        Returns:
+            Its URL.
+
+        Raises:
+            Failure: it ended or was not ready in time.
+        """
+        port = valkey.free_port(port)
+        child = self._start("gateway", services.gateway_command(port), patience_s=GATEWAY_STOP_S)
+        self._until(child, lambda: services.answers_http(port, "/health"), GATEWAY_READY_S)
         return f"http://127.0.0.1:{port}"
 
     def check(self) -> None:

@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from memsift_producer.gateway import call, keys, openapi
 from memsift_producer.gateway.access import Gateway
+from memsift_producer.gateway.dialects.bare import Bare
 from memsift_producer.gateway.dialects.base import Dialect
 from memsift_producer.gateway.dialects.cohere_jina import CohereJina
 from memsift_producer.gateway.dialects.native import Native
@@ -28,7 +29,7 @@ from memsift_schemas import settings as settings_module
 from memsift_schemas.clock import Clock, SystemClock
 from memsift_schemas.settings import GatewaySettings
 
-DIALECTS: tuple[Dialect, ...] = (CohereJina(), Voyage(), Tei(), Native())
+DIALECTS: tuple[Dialect, ...] = (Bare(), CohereJina(), Voyage(), Tei(), Native())
 # What a web page may send and read, where CORS is on at all.
 _SENT = ["authorization", "content-type", call.USER, call.SESSION, call.DEADLINE, call.REQUEST_ID]
 _READ = [call.REQUEST_ID, "x-memsift-source", "x-memsift-cause", "retry-after"]

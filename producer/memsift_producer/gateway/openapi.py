@@ -73,10 +73,10 @@ def document(dialects: Iterable[Dialect], *, max_documents: int, keys: bool) -> 
     spoken = list(dialects)
     refs, schemas = _schemas(spoken)
     paths = {path: {"post": _operation(dialect, path, refs)} for dialect in spoken for path in dialect.paths}
-    for plain in (one for name, one in schemas.items() if name.endswith("Request")):
+    for schema in schemas.values():
         for field in ("documents", "texts"):
-            if field in plain["properties"]:
-                plain["properties"][field]["maxItems"] = max_documents
+            if field in schema.get("properties", {}):
+                schema["properties"][field]["maxItems"] = max_documents
     for path, what in (
         ("/health", "The process lives"),
         ("/ready", "Who would answer now: model or prefilter"),
@@ -116,9 +116,6 @@ def _schemas(dialects: list[Dialect]) -> tuple[dict[type[BaseModel], Any], dict[
 
 def _operation(dialect: Dialect, path: str, refs: dict[type[BaseModel], Any]) -> dict[str, Any]:
     asked, answered = dialect.example
-    answer = refs[dialect.response]
-    if dialect.is_list:
-        answer = {"type": "array", "items": answer}
     refusals = {
         str(one.status): {
             "description": (one.__doc__ or "").splitlines()[0],
@@ -147,7 +144,10 @@ def _operation(dialect: Dialect, path: str, refs: dict[type[BaseModel], Any]) ->
                 "description": "A ranking",
                 "headers": _ORIGIN,
                 "content": {
-                    "application/json": {"schema": answer, "examples": {"usual": {"value": answered}}}
+                    "application/json": {
+                        "schema": refs[dialect.response],
+                        "examples": {"usual": {"value": answered}},
+                    }
                 },
             },
             **refusals,

@@ -60,3 +60,17 @@ async def test_each_refuses_in_its_own_form(client, path, body, told):
     said = answer.json()
     assert said["request_id"] == answer.headers["x-request-id"]
     assert all(said[name].startswith(start) for name, start in told.items())
+
+
+async def test_tei_is_understood_at_its_own_path(client):
+    """Haystack's `HuggingFaceTEIRanker` calls `/rerank` of the host, whatever path it is given."""
+    answer = await client.post("/rerank", json={"query": QUERY, "texts": DOCUMENTS})
+    assert sorted(one["index"] for one in answer.json()) == [0, 1, 2]
+    # No text passes for a key
+    odd = await client.post(
+        "/rerank", json={"query": 'what is "texts": ?', "documents": ['{"texts": []}', "texts"]}
+    )
+    assert len(odd.json()["results"]) == 2
+    refused = (await client.post("/rerank", json={"query": "", "texts": []})).json()
+    assert refused["error"] == refused["message"] == refused["detail"]
+    assert refused["error_type"] == "validation"

@@ -61,7 +61,7 @@ class Dialect(Protocol):
         paths: where it is spoken.
         summary: one line for the OpenAPI page.
         request: its body.
-        response: its answer's body; a list of these where `is_list`.
+        response: its answer's body.
         refusal: the body of a refusal.
         example: a request, and what may be answered.
     """
@@ -71,7 +71,6 @@ class Dialect(Protocol):
     summary: ClassVar[str]
     request: ClassVar[type[BaseModel]]
     response: ClassVar[type[BaseModel]]
-    is_list: ClassVar[bool]
     refusal: ClassVar[type[BaseModel]]
     example: ClassVar[tuple[Any, Any]]
 

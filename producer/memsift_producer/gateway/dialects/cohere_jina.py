@@ -96,11 +96,10 @@ class CohereJina:
     """See the module."""
 
     name: ClassVar[str] = "cohere-jina"
-    paths: ClassVar[tuple[str, ...]] = ("/rerank", "/v1/rerank", "/v2/rerank")
+    paths: ClassVar[tuple[str, ...]] = ("/v1/rerank", "/v2/rerank")
     summary: ClassVar[str] = "Rerank plain documents, as Cohere and Jina do"
     request: ClassVar[type[BaseModel]] = Request
     response: ClassVar[type[BaseModel]] = Response
-    is_list: ClassVar[bool] = False
     refusal: ClassVar[type[BaseModel]] = Refusal
     example: ClassVar[tuple[Any, Any]] = (
         {

@@ -62,7 +62,6 @@ class Native:
     summary: ClassVar[str] = "Rerank memories, with all that memsift knows of them"
     request: ClassVar[type[BaseModel]] = Request
     response: ClassVar[type[BaseModel]] = RerankResult
-    is_list: ClassVar[bool] = False
     refusal: ClassVar[type[BaseModel]] = Refusal
     example: ClassVar[tuple[Any, Any]] = (
         {

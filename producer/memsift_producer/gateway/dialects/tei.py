@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import orjson
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, RootModel
 
 from memsift_producer.gateway import body, plain
 from memsift_producer.gateway.call import Call
@@ -34,6 +34,10 @@ class Result(Form):
     text: str | None = None
 
 
+class Response(RootModel[list[Result]]):
+    """A ranking of every text."""
+
+
 class Refusal(Form):
     """TEI's own form of an error."""
 
@@ -43,14 +47,13 @@ class Refusal(Form):
 
 
 class Tei:
-    """See the module. It has a path of its own, since TEI's is also Cohere's and Jina's."""
+    """See the module. TEI's own path is also Cohere's and Jina's: `bare` tells them apart there."""
 
     name: ClassVar[str] = "tei"
     paths: ClassVar[tuple[str, ...]] = ("/tei/rerank",)
     summary: ClassVar[str] = "Rerank plain texts, as text-embeddings-inference does"
     request: ClassVar[type[BaseModel]] = Request
-    response: ClassVar[type[BaseModel]] = Result
-    is_list: ClassVar[bool] = True
+    response: ClassVar[type[BaseModel]] = Response
     refusal: ClassVar[type[BaseModel]] = Refusal
     example: ClassVar[tuple[Any, Any]] = (
         {

@@ -68,7 +68,6 @@ class Voyage:
     summary: ClassVar[str] = "Rerank plain documents, as Voyage does"
     request: ClassVar[type[BaseModel]] = Request
     response: ClassVar[type[BaseModel]] = Response
-    is_list: ClassVar[bool] = False
     refusal: ClassVar[type[BaseModel]] = Refusal
     example: ClassVar[tuple[Any, Any]] = (
         {
