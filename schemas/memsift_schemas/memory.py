@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from memsift_schemas.text import clean, cut, is_clean
+from memsift_schemas.text import NOT_BLANK_PATTERN, clean, cut, is_clean
 
 MAX_MEMORY_CHARS = 2_000
 MAX_ID_CHARS = 128
@@ -42,7 +42,13 @@ def _shorten(value: str) -> str:
     return cut(value, MAX_MEMORY_CHARS)[0]
 
 
-Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARS), AfterValidator(_clean_id)]
+# The pattern says to readers of a JSON schema what `_clean_id` holds, but for tabs and line breaks inside.
+_ID_PATTERN = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$"
+Id = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_ID_CHARS, json_schema_extra={"pattern": _ID_PATTERN}),
+    AfterValidator(_clean_id),
+]
 # Text that is cleaned and cut to the length of a memory: turns, activity, the query.
 ShortText = Annotated[str, BeforeValidator(_clean_text), AfterValidator(_shorten)]
 
@@ -71,7 +77,7 @@ class Memory(Model):
     """
 
     id: Id
-    text: str = Field(repr=False)
+    text: str = Field(repr=False, json_schema_extra={"pattern": NOT_BLANK_PATTERN})
     created_at: AwareDatetime | None
     kind: Kind = Kind.UNKNOWN
     similarity: FiniteFloat | None = None

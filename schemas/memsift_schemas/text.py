@@ -6,6 +6,8 @@ import re
 
 # C0 and C1 controls but for tab and newline, and surrogates, which no UTF-8 can carry.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+# For JSON schemas: one character that is neither space nor control, as `clean` leaves it.
+NOT_BLANK_PATTERN = r"[^\s\x00-\x1f\x7f-\x9f]"
 _SENTENCE_END = re.compile(r"[。！？；…]+[”’」』）]*|[.!?;]+[\"')\]]*(?=\s)|\n")
 # A cut that would lose more than half of what is allowed falls back to a cut between words.
 _LEAST_KEPT = 0.5

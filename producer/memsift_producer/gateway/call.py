@@ -7,9 +7,13 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pydantic import TypeAdapter, ValidationError
+
 from memsift_producer.gateway.keys import Key
 from memsift_producer.gateway.problems import Malformed
 from memsift_schemas.clock import Clock
+from memsift_schemas.errors import describe
+from memsift_schemas.memory import Id
 from memsift_schemas.settings import GatewaySettings
 
 USER = "x-memsift-user"
@@ -22,6 +26,7 @@ Headers = Mapping[bytes, bytes]
 # What may stand in a log line and in a header as it is.
 _REQUEST_ID = re.compile(rb"[\w.:-]{1,128}", re.ASCII)
 _MILLISECONDS = re.compile(r"[0-9]{1,9}")
+_ID: TypeAdapter[str] = TypeAdapter(Id)
 # A call whose time has run out while its body came is still answered, by the prefilter.
 _LEAST_S = 1e-6
 
@@ -102,18 +107,26 @@ def read(
         raise Malformed(f"{DEADLINE}: must be a whole number of milliseconds, above 0")
     return Call(
         key=key,
-        named_user=_text(headers, USER),
-        session=_text(headers, SESSION) or "default",
-        deadline_ms=int(deadline) if deadline else settings.deadline_ms,
+        named_user=_id(headers, USER),
+        session=_id(headers, SESSION) or "default",
+        deadline_ms=settings.deadline_ms if deadline is None else int(deadline),
         arrived=arrived,
         settings=settings,
         clock=clock,
     )
 
 
+def _id(headers: Headers, name: str) -> str | None:
+    text = _text(headers, name)
+    try:
+        return _ID.validate_python(text) if text else None
+    except ValidationError as error:
+        raise Malformed(f"{name}: {describe(error).removeprefix('input: ')}") from None
+
+
 def _text(headers: Headers, name: str) -> str | None:
     raw = headers.get(name.encode())
     try:
-        return raw.decode() if raw else None
+        return None if raw is None else raw.decode()
     except UnicodeDecodeError:
         raise Malformed(f"{name}: must be UTF-8") from None

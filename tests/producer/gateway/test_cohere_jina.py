@@ -56,8 +56,8 @@ async def test_texts_come_back_only_when_asked_for(client):
 
 async def test_top_n_cuts_the_ranking_and_nothing_else(client):
     everything = (await ask(client)).json()["results"]
-    best = (await ask(client, top_n=2)).json()["results"]
-    assert best == everything[:2]
+    for two in (2, 2.0):
+        assert (await ask(client, top_n=two)).json()["results"] == everything[:2]
 
 
 @pytest.mark.parametrize("top_n", [None, 60, 1_000])
@@ -115,6 +115,8 @@ async def test_who_wants_all_documents_says_nothing_about_the_prompt(client, wor
         ({"documents": "a"}, "documents: Input should be a valid array"),
         ({"top_n": -1}, "top_n: Input should be greater than or equal to 1"),
         ({"top_n": "3"}, "top_n: Input should be a valid integer"),
+        ({"top_n": 1.5}, "top_n: Input should be a valid integer"),
+        ({"top_n": True}, "top_n: Input should be a valid integer"),
     ],
 )
 async def test_what_is_wrong_is_told_by_its_place(client, body, place):

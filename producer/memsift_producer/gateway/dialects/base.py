@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Protocol
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.problems import Problem
 from memsift_producer.reranker import Reranker
+from memsift_schemas.job import MAX_CANDIDATES
 from memsift_schemas.result import RerankResult
-from memsift_schemas.text import clean
+from memsift_schemas.text import NOT_BLANK_PATTERN, clean
 
 
 class Form(BaseModel):
@@ -32,17 +33,27 @@ def _not_blank(value: str) -> str:
     return value
 
 
-# The pattern is for the contract: one character that is neither space nor control.
 Query = Annotated[
     str,
     Field(
         min_length=1,
         repr=False,
         description="The question; what is over 2,000 characters is cut.",
-        json_schema_extra={"pattern": r"[^\s\x00-\x1f\x7f-\x9f]"},
+        json_schema_extra={"pattern": NOT_BLANK_PATTERN},
     ),
     AfterValidator(_not_blank),
 ]
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# JSON knows one sort of numbers: 3.0 is 3. Bounds stand here and not at the field, where an optional one
+# would lose them in its JSON schema.
+WholeNumber = Annotated[int, BeforeValidator(_whole)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
+PromptSize = Annotated[int, Field(ge=1, le=MAX_CANDIDATES), BeforeValidator(_whole)]
 
 
 @dataclass(frozen=True, slots=True)

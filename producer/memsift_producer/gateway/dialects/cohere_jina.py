@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from memsift_producer.gateway import body, plain
 from memsift_producer.gateway.call import Call
-from memsift_producer.gateway.dialects.base import Answer, Form, Query
+from memsift_producer.gateway.dialects.base import Answer, Count, Form, Query, WholeNumber
 from memsift_producer.gateway.problems import Problem
 from memsift_producer.reranker import Reranker
 
@@ -33,9 +33,9 @@ class Request(Form):
     )
     query: Query
     documents: list[str | TextDocument] = Field(min_length=1, repr=False)
-    top_n: int | None = Field(None, ge=1, description="How many of the best to return; all by default.")
+    top_n: Count | None = Field(None, description="How many of the best to return; all by default.")
     return_documents: bool | None = Field(None, description="Whether to repeat the texts; not by default.")
-    max_tokens_per_doc: int | None = Field(
+    max_tokens_per_doc: WholeNumber | None = Field(
         None, description="Not read: a document is cut at 2,000 characters."
     )
 

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, BaseModel, Field, FiniteFloat
 
 from memsift_producer.gateway import body
 from memsift_producer.gateway.call import Call
-from memsift_producer.gateway.dialects.base import Answer, Form, Query
+from memsift_producer.gateway.dialects.base import Answer, Count, Form, PromptSize, Query
 from memsift_producer.gateway.problems import Invalid, Problem, TooLarge
 from memsift_producer.reranker import Reranker
 from memsift_schemas.errors import InvalidInput, JobTooLarge
@@ -31,10 +31,10 @@ class Request(Form):
     turns: tuple[Turn, ...] = Field((), repr=False, description="The conversation before it, oldest first.")
     activity: tuple[ShortText, ...] = Field((), repr=False, description="Short recent events, oldest first.")
     now: AwareDatetime | None = Field(None, description="When it was asked, in the user's time zone.")
-    top_k: int | None = Field(None, ge=1, le=MAX_CANDIDATES, description="How many the prompt holds.")
+    top_k: PromptSize | None = Field(None, description="How many the prompt holds.")
     min_relevance: FiniteFloat | None = Field(None, ge=0, le=1)
     ranker: str | None = Field(None, max_length=64, description="Another ranker than the workers' default.")
-    deadline_ms: int | None = Field(None, ge=1, description="Milliseconds from the call's arrival.")
+    deadline_ms: Count | None = Field(None, description="Milliseconds from the call's arrival.")
     query_embedding: tuple[FiniteFloat, ...] | None = Field(
         None, min_length=1, repr=False, description="For candidates that carry an embedding."
     )
