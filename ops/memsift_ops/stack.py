@@ -126,6 +126,15 @@ class Stack:
         self._until(child, lambda: services.answers_http(port, "/health"), GATEWAY_READY_S)
         return f"http://127.0.0.1:{port}"
 
+    def pid(self, name: str) -> int:
+        """The process id of a child that was started, such as `gateway`.
+
+        Raises:
+            LookupError: there is none of that name.
+        """
+        pids = {child.name: child.pid for child in self._children}
+        return pids[name]
+
     def check(self) -> None:
         """Make sure that every process still runs.
 

@@ -276,6 +276,31 @@ def test_up_serves_flower_and_prefixes_what_each_process_prints(up):
 
 @pytest.mark.stack
 @linux_only
+def test_up_serves_http_when_asked_to(up):
+    one = up("--no-flower", "--gateway")
+    port = int(one.until_printed("gateway http://127.0.0.1:").rsplit(":", 1)[1])
+    assert services.answers_http(port, "/ready")
+    one.process.send_signal(signal.SIGINT)
+    assert one.end() == (0, "")
+    assert gone(one.mark)
+
+
+@pytest.mark.stack
+def test_the_bench_of_the_gateway_counts_every_call():
+    ended = memsift(
+        "bench", "gateway", "--calls=32", "--rounds=1", "--at-once=60", "--deadline-ms=30000", "--json"
+    )
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert (told["burst"]["answered"], told["burst"]["in_time"], len(told["rounds"])) == (60, 60, 1)
+    assert sum(told["burst"]["sources"].values()) == 60
+    for_people = memsift("bench", "gateway", "--calls=16", "--rounds=1", "--at-once=9", "--deadline-ms=1")
+    assert for_people.returncode == 1  # nothing is answered in a millisecond
+    assert "9 calls at once: 9 answered, 0 by their deadline of 1 ms" in for_people.stdout
+
+
+@pytest.mark.stack
+@linux_only
 def test_up_stops_the_rest_and_fails_when_a_process_dies(up):
     one = up("--no-flower")
     one.until_printed("clients: export MEMSIFT_REDIS_URL=")

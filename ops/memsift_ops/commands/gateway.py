@@ -17,7 +17,7 @@ from memsift_schemas import settings
 from memsift_schemas.settings import GatewaySettings
 
 PORT = 8010
-APP = "memsift_producer.gateway.app:create_app"
+APP = "memsift_producer.gateway.serving:application"
 # Clients keep a connection for 5 s (httpx) or longer; one that we close first fails their next call.
 KEEP_ALIVE_S = 75
 

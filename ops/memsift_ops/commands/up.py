@@ -32,8 +32,9 @@ def _free(_context: click.Context, _option: click.Parameter, port: int | None) -
     help=f"Flower's port.  [default: {services.FLOWER_PORT}, or any free one]",
 )
 @click.option("--flower/--no-flower", default=True, help="Whether to run Flower.", show_default=True)
+@click.option("--gateway", is_flag=True, help="Also run the HTTP gateway, on a free port.")
 @click.option("-l", "--loglevel", default="INFO", show_default=True, help="The worker's log level.")
-def command(port: int | None, flower_port: int | None, loglevel: str, *, flower: bool) -> None:
+def command(port: int | None, flower_port: int | None, loglevel: str, *, flower: bool, gateway: bool) -> None:
     """Run Valkey, a worker and Flower on this machine, for development.
 
     One Ctrl-C (or SIGTERM) stops all of it, with exit code 0. When one process ends, the others are stopped
@@ -48,10 +49,13 @@ def command(port: int | None, flower_port: int | None, loglevel: str, *, flower:
             stack.start_valkey(port or valkey.DEFAULT_PORT)
             info = stack.start_worker(loglevel=loglevel)
             flower_url = stack.start_flower(flower_port or services.FLOWER_PORT) if flower else ""
+            gateway_url = stack.start_gateway() if gateway else ""
             logs.say(f"ready: {info.strategy} on {info.model} ({info.runtime})")
             logs.say(f"Valkey  {stack.redis_url}")
             if flower_url:
                 logs.say(f"Flower  {flower_url}")
+            if gateway_url:
+                logs.say(f"gateway {gateway_url}")
             logs.say(f"clients: export MEMSIFT_REDIS_URL={stack.redis_url}")
             stack.wait()
         except KeyboardInterrupt:

@@ -11,6 +11,7 @@ from starlette.types import Scope
 from memsift_producer.gateway.call import Headers
 from memsift_producer.gateway.keys import Key, Keys
 from memsift_producer.gateway.problems import NoKey
+from memsift_producer.gateway.running import Turns
 from memsift_producer.reranker import Reranker
 from memsift_schemas.clock import Clock
 from memsift_schemas.settings import GatewaySettings
@@ -29,6 +30,7 @@ class Gateway:
     keys: Keys
     reranker: Reranker
     clock: Clock
+    turns: Turns
 
     def admit(self, scope: Scope, headers: Headers) -> Key | None:
         """Let a call in.

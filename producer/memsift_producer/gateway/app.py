@@ -24,6 +24,7 @@ from memsift_producer.gateway.dialects.native import Native
 from memsift_producer.gateway.dialects.tei import Tei
 from memsift_producer.gateway.dialects.voyage import Voyage
 from memsift_producer.gateway.door import Door
+from memsift_producer.gateway.running import Turns
 from memsift_producer.reranker import Reranker
 from memsift_schemas import settings as settings_module
 from memsift_schemas.clock import Clock, SystemClock
@@ -48,7 +49,7 @@ def create_app(settings: GatewaySettings | None = None, *, clock: Clock | None =
     settings = settings or settings_module.load(GatewaySettings)
     clock = clock or SystemClock()
     known = keys.Keys(keys.load(settings.gateway_keys), clock)
-    gateway = Gateway(settings=settings, keys=known, reranker=Reranker(settings), clock=clock)
+    gateway = Gateway(settings=settings, keys=known, reranker=Reranker(settings), clock=clock, turns=Turns())
     contract = orjson.dumps(
         openapi.document(
             DIALECTS,

@@ -15,7 +15,6 @@ from memsift_producer.gateway.access import Gateway
 from memsift_producer.gateway.body import Gone
 from memsift_producer.gateway.call import Headers
 from memsift_producer.gateway.dialects.base import Answer, Dialect
-from memsift_producer.gateway.disconnect import unless_gone
 from memsift_producer.gateway.problems import Problem
 
 log = logging.getLogger("memsift.gateway")
@@ -83,7 +82,7 @@ class Door:
         about = call.read(headers, key, settings=gateway.settings, clock=gateway.clock, arrived=started)
         raw = await body.read(receive, headers, about.max_bytes)
         visit.size = len(raw)
-        answer = await unless_gone(receive, self._dialect.answer(raw, about, gateway.reranker))
+        answer = await gateway.turns.run(receive, self._dialect.answer(raw, about, gateway.reranker))
         visit.source, visit.cause = answer.result.source, answer.result.cause or "-"
         return answer.body, _origin(answer)
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.problems import Invalid, TooLarge
 from memsift_producer.gateway.scores import relevance_scores
-from memsift_producer.gateway.shortlist import fits, shortlist
+from memsift_producer.gateway.shortlist import shortlist, surely_fits
 from memsift_producer.reranker import Reranker
 from memsift_schemas.errors import InvalidInput
 from memsift_schemas.memory import Memory
 from memsift_schemas.result import RerankResult
 from memsift_schemas.settings import RANKERS
 from memsift_schemas.text import clean
+
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +75,9 @@ async def rank(asked: Asked, call: Call, reranker: Reranker) -> Ranking:
     if count > call.max_documents:
         raise TooLarge(f"{count} documents are over the limit of {call.max_documents}: send fewer")
     user = call.user()
-    memories, blank = _memories(asked.texts)
     ranker = ranker_of(asked.model)
-    kept = reranker.settings.kept_for(ranker)
-    behind: list[Memory] = []
-    if not fits(memories, kept):
-        memories, behind = await asyncio.to_thread(shortlist, asked.query, memories, kept)
+    rows, blank = _rows(asked.texts)
+    memories, behind = await _chosen(asked.query, rows, reranker.settings.kept_for(ranker))
     try:
         reranking = await reranker.rerank(
             query=asked.query,
@@ -103,13 +103,21 @@ def ranker_of(model: str | None) -> str | None:
     return model if model is not None and all(part in RANKERS for part in model.split(">")) else None
 
 
-def _memories(texts: Sequence[str]) -> tuple[list[Memory], list[str]]:
-    """The documents that have any text, and the ids of those that have none."""
-    memories, blank = [], []
+def _rows(texts: Sequence[str]) -> tuple[list[Row], list[str]]:
+    """The documents that have any text as the fields of memories, and the ids of those that have none."""
+    rows: list[Row] = []
+    blank = []
     for at, text in enumerate(texts):
-        cleaned = clean(text)
-        if not cleaned or cleaned.isspace():
-            blank.append(str(at))
+        if clean(text).strip():
+            rows.append({"id": str(at), "text": text, "created_at": None})
         else:
-            memories.append(Memory.model_validate({"id": str(at), "text": cleaned, "created_at": None}))
-    return memories, blank
+            blank.append(str(at))
+    return rows, blank
+
+
+async def _chosen(query: str, rows: list[Row], kept: int) -> tuple[Sequence[Row | Memory], list[Memory]]:
+    """What one job can hold, and the others in their order behind."""
+    if surely_fits(len(rows), kept):
+        return rows, []  # the usual case: the reranker makes memories of them, all in one go
+    memories = [Memory.model_validate(row) for row in rows]
+    return await asyncio.to_thread(shortlist, query, memories, kept)

@@ -16,6 +16,19 @@ MAX_TEXT_BYTES = MAX_JOB_BYTES - 56 * 1024
 _MOST_BYTES_PER_CHAR = 4
 
 
+def surely_fits(count: int, kept: int) -> bool:
+    """Whether a job can hold what the prefilter keeps of so many, however long they are.
+
+    Args:
+        count: how many.
+        kept: how many the prefilter leaves.
+    """
+    return (
+        count <= MAX_CANDIDATES
+        and min(count, kept) * MAX_MEMORY_CHARS * _MOST_BYTES_PER_CHAR <= MAX_TEXT_BYTES
+    )
+
+
 def fits(memories: Sequence[Memory], kept: int) -> bool:
     """Whether a job can hold what the prefilter would keep of these.
 
@@ -23,16 +36,12 @@ def fits(memories: Sequence[Memory], kept: int) -> bool:
         memories: all of them.
         kept: how many the prefilter leaves.
     """
-    if len(memories) > MAX_CANDIDATES:
-        return False
-    most = min(kept, len(memories))
-    if most * MAX_MEMORY_CHARS * _MOST_BYTES_PER_CHAR <= MAX_TEXT_BYTES:
-        return True
-    return sum(sorted(map(_bytes, memories), reverse=True)[:most]) <= MAX_TEXT_BYTES
+    largest = sorted(map(_bytes, memories), reverse=True)[:kept]
+    return len(memories) <= MAX_CANDIDATES and sum(largest) <= MAX_TEXT_BYTES
 
 
 def shortlist(query: str, memories: Sequence[Memory], kept: int) -> tuple[list[Memory], list[Memory]]:
-    """The best by keywords (BM25) that `fits`, and the others, best first.
+    """All of them where they fit, else the best by keywords (BM25) that do; and the others, best first.
 
     Some 50 µs of CPU for each text that was not seen before.
 
@@ -41,6 +50,8 @@ def shortlist(query: str, memories: Sequence[Memory], kept: int) -> tuple[list[M
         memories: all of them.
         kept: how many the prefilter leaves.
     """
+    if fits(memories, kept):
+        return list(memories), []
     order = np.argsort(-keyword_scores(query, memories), kind="stable").tolist()
     ranked = [memories[place] for place in order]
     most = MAX_CANDIDATES

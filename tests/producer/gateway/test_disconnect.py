@@ -4,11 +4,8 @@ import asyncio
 import logging
 
 import orjson
-import pytest
 
 from memsift_producer.gateway import door
-from memsift_producer.gateway.body import Gone
-from memsift_producer.gateway.disconnect import unless_gone
 from memsift_schemas.keys import cancel_key
 from tests.producer.gateway.conftest import DOCUMENTS, NOWHERE, QUERY
 from tests.producer.gateway.server import listening, raw_post
@@ -79,32 +76,3 @@ async def test_many_calls_on_one_connection_are_answered_in_order(valkey_url, qu
                 b"content-length: %d\r\n\r\n" % len(BODY) + BODY
             )
         writer.close()
-
-
-async def never():
-    await asyncio.Event().wait()
-
-
-async def test_an_end_from_outside_is_no_client_that_went_away():
-    task = asyncio.create_task(unless_gone(never, never()))
-    await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
-async def test_the_work_is_cancelled_and_its_end_awaited():
-    ended = []
-
-    async def work():
-        try:
-            await never()
-        finally:
-            ended.append(True)
-
-    async def receive():
-        return {"type": "http.disconnect"}
-
-    with pytest.raises(Gone):
-        await unless_gone(receive, work())
-    assert ended == [True]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsift_producer.gateway.shortlist import MAX_TEXT_BYTES, fits, shortlist
+from memsift_producer.gateway.shortlist import MAX_TEXT_BYTES, fits, shortlist, surely_fits
 from memsift_schemas import Memory
 from memsift_schemas.job import MAX_CANDIDATES, MAX_JOB_BYTES
 from tests.producer.gateway.conftest import QUERY, serving
@@ -85,6 +85,8 @@ def test_what_is_shortlisted_fits_and_nothing_is_lost(texts, times, kept):
     assert sorted(one.id for one in best + others) == sorted(one.id for one in given_ones)
     assert best
     assert fits(best, kept)
+    if surely_fits(len(given_ones), kept):
+        assert fits(given_ones, kept)
     if fits(given_ones, kept):
         assert not others
 
