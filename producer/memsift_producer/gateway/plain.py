@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,8 @@ from memsift_schemas.settings import RANKERS
 from memsift_schemas.text import clean
 
 Row = Mapping[str, Any]
+# 96 bits: two of a billion documents share an id with a probability of one in 10^11.
+_ID_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,8 @@ async def rank(asked: Asked, call: Call, reranker: Reranker) -> Ranking:
         raise TooLarge(f"{count} documents are over the limit of {call.max_documents}: send fewer")
     user = call.user()
     ranker = ranker_of(asked.model)
-    rows, blank = _rows(asked.texts)
+    named, blank = _named(asked.texts, reranker.settings.seal_keys)
+    rows = [{"id": name, "text": asked.texts[at], "created_at": None} for name, at in named.items()]
     memories, behind = await _chosen(asked.query, rows, reranker.settings.kept_for(ranker))
     try:
         reranking = await reranker.rerank(
@@ -92,9 +96,10 @@ async def rank(asked: Asked, call: Call, reranker: Reranker) -> Ranking:
     except InvalidInput as error:
         raise Invalid(str(error)) from None
     result = reranking.result
-    order = [place.id for place in result.ranking] + list(result.pruned) + [one.id for one in behind] + blank
+    ids = [place.id for place in result.ranking] + list(result.pruned) + [one.id for one in behind]
+    order = [named[one] for one in ids] + blank
     scores = relevance_scores(result.ranking, count)
-    places = [Place(int(index), score) for index, score in zip(order, scores, strict=True)]
+    places = [Place(index, score) for index, score in zip(order, scores, strict=True)]
     return Ranking(places[: asked.top], result)
 
 
@@ -103,19 +108,25 @@ def ranker_of(model: str | None) -> str | None:
     return model if model is not None and all(part in RANKERS for part in model.split(">")) else None
 
 
-def _rows(texts: Sequence[str]) -> tuple[list[Row], list[str]]:
-    """The documents that have any text as the fields of memories, and the ids of those that have none."""
-    rows: list[Row] = []
+def _named(texts: Sequence[str], seal_keys: str | None) -> tuple[dict[str, int], list[int]]:
+    """An id for each document that has any text, with its position; and the positions of those without.
+
+    The id is that of the text, so that a session's later calls find what its prompts hold already, wherever
+    the document then stands. Where payloads are sealed, nobody without the keys can try texts against it.
+    """
+    secret = hashlib.sha256((seal_keys or "").encode()).digest()
+    places: dict[str, int] = {}
     blank = []
     for at, text in enumerate(texts):
-        if clean(text).strip():
-            rows.append({"id": str(at), "text": text, "created_at": None})
-        else:
-            blank.append(str(at))
-    return rows, blank
+        if not clean(text).strip():
+            blank.append(at)
+            continue
+        name = hashlib.blake2b(clean(text).encode(), digest_size=_ID_BYTES, key=secret).hexdigest()
+        places[f"{name}.{at}" if name in places else name] = at
+    return places, blank
 
 
-async def _chosen(query: str, rows: list[Row], kept: int) -> tuple[Sequence[Row | Memory], list[Memory]]:
+async def _chosen(query: str, rows: Sequence[Row], kept: int) -> tuple[Sequence[Row | Memory], list[Memory]]:
     """What one job can hold, and the others in their order behind."""
     if surely_fits(len(rows), kept):
         return rows, []  # the usual case: the reranker makes memories of them, all in one go

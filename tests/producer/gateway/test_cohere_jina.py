@@ -2,6 +2,7 @@
 
 import pytest
 
+from memsift_producer.gateway import plain
 from memsift_producer.gateway.dialects.cohere_jina import Response
 from tests.producer.gateway.conftest import DOCUMENTS, NOWHERE, QUERY, serving
 
@@ -27,7 +28,7 @@ async def test_the_order_is_the_models_and_the_scores_fall(client, worker):
     # Given a worker that turns the candidates around
     results = (await ask(client)).json()["results"]
     # When it has ranked, then the answer's order is its own
-    sent = [int(memory.id) for memory in worker.jobs[0].candidates]
+    sent = [DOCUMENTS.index(memory.text) for memory in worker.jobs[0].candidates]
     assert [one["index"] for one in results] == sent[::-1]
     scores = [one["relevance_score"] for one in results]
     assert scores == sorted(scores, reverse=True)
@@ -40,6 +41,22 @@ async def test_documents_become_memories_whose_time_and_similarity_are_unknown(c
     (job,) = worker.jobs
     assert {(one.created_at, one.similarity) for one in job.candidates} == {(None, None)}
     assert {one.text for one in job.candidates} == set(DOCUMENTS)
+
+
+async def test_a_document_keeps_its_id_wherever_it_stands(client, worker):
+    """So that a session's prompts hold it already, and jev counts it once; also beside its own double."""
+    await ask(client)
+    await ask(client, documents=[DOCUMENTS[2], DOCUMENTS[1], "Another one.", DOCUMENTS[1]])
+    first, second = ({one.text: one.id for one in job.candidates} for job in worker.jobs)
+    assert all(second[text] == first[text] for text in DOCUMENTS[1:])
+    assert len(set(first.values())) == 3
+
+
+async def test_where_payloads_are_sealed_no_text_can_be_tried_against_an_id():
+    keys = [None, f"k1:{'00' * 32}", f"k1:{'01' * 32}"]
+    made = [plain._named(DOCUMENTS, key)[0].keys() for key in keys]
+    assert len(set().union(*made)) == 9
+    assert plain._named(DOCUMENTS, keys[1])[0].keys() == made[1]
 
 
 async def test_documents_may_be_objects_with_a_text(client):

@@ -12,7 +12,7 @@ async def test_voyage_has_data_and_bare_documents(client, worker):
     body = answer.json()
     voyage.Response.model_validate(body, strict=True)
     assert (body["object"], body["model"], body["usage"]) == ("list", "rerank-2", {"total_tokens": 0})
-    best = [int(memory.id) for memory in worker.jobs[0].candidates][::-1][:2]
+    best = [DOCUMENTS.index(memory.text) for memory in worker.jobs[0].candidates][::-1][:2]
     assert [(one["index"], one["document"]) for one in body["data"]] == [(at, DOCUMENTS[at]) for at in best]
 
 
