@@ -49,7 +49,9 @@ def create_app(settings: GatewaySettings | None = None, *, clock: Clock | None =
     settings = settings or settings_module.load(GatewaySettings)
     clock = clock or SystemClock()
     known = keys.Keys(keys.load(settings.gateway_keys), clock)
-    gateway = Gateway(settings=settings, keys=known, reranker=Reranker(settings), clock=clock, turns=Turns())
+    gateway = Gateway(
+        settings=settings, keys=known, reranker=Reranker(settings), clock=clock, turns=Turns(clock)
+    )
     contract = orjson.dumps(
         openapi.document(
             DIALECTS,

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from memsift_producer.gateway.keys import Key
 from memsift_producer.gateway.problems import Malformed
+from memsift_producer.gateway.running import Turns
 from memsift_schemas.clock import Clock
 from memsift_schemas.errors import describe
 from memsift_schemas.memory import Id
@@ -43,6 +44,7 @@ class Call:
         arrived: when it came, on the monotonic clock.
         settings: the gateway's.
         clock: tells the time.
+        turns: the line in which calls wait for the processor.
     """
 
     key: Key | None
@@ -52,6 +54,7 @@ class Call:
     arrived: float
     settings: GatewaySettings
     clock: Clock
+    turns: Turns
 
     @property
     def max_bytes(self) -> int:
@@ -80,12 +83,16 @@ class Call:
     def time_left(self, deadline_ms: int | None = None) -> float:
         """Seconds until it must be answered, always above 0.
 
+        Where the calls that wait behind it would begin too late, it has next to none: the model is not asked,
+        which takes a third of a call's processor time, and the prefilter answers all of them sooner.
+
         Args:
             deadline_ms: by the body, which beats the header.
         """
         most = self.settings.gateway_max_deadline_ms
         allowed_s = min(self.deadline_ms if deadline_ms is None else deadline_ms, most) / 1e3
-        return max(allowed_s - (self.clock.monotonic() - self.arrived), _LEAST_S)
+        left_s = allowed_s - (self.clock.monotonic() - self.arrived)
+        return _LEAST_S if self.turns.line_s > left_s else max(left_s, _LEAST_S)
 
 
 def request_id(headers: Headers) -> str:
@@ -95,7 +102,13 @@ def request_id(headers: Headers) -> str:
 
 
 def read(
-    headers: Headers, key: Key | None, *, settings: GatewaySettings, clock: Clock, arrived: float
+    headers: Headers,
+    key: Key | None,
+    *,
+    settings: GatewaySettings,
+    clock: Clock,
+    turns: Turns,
+    arrived: float,
 ) -> Call:
     """Read the headers of a call.
 
@@ -113,6 +126,7 @@ def read(
         arrived=arrived,
         settings=settings,
         clock=clock,
+        turns=turns,
     )
 
 

@@ -79,7 +79,14 @@ class Door:
         gateway = self._gateway
         key = gateway.admit(scope, headers)
         visit.key = key.name if key else "-"
-        about = call.read(headers, key, settings=gateway.settings, clock=gateway.clock, arrived=started)
+        about = call.read(
+            headers,
+            key,
+            settings=gateway.settings,
+            clock=gateway.clock,
+            turns=gateway.turns,
+            arrived=started,
+        )
         raw = await body.read(receive, headers, about.max_bytes)
         visit.size = len(raw)
         answer = await gateway.turns.run(receive, self._dialect.answer(raw, about, gateway.reranker))

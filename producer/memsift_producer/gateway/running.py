@@ -9,8 +9,12 @@ from typing import Any, TypeVar
 from starlette.types import Receive
 
 from memsift_producer.gateway.body import Gone
+from memsift_schemas.clock import Clock
 
 T = TypeVar("T")
+
+# Weight of the newest turn in the mean.
+SMOOTHING = 0.1
 
 
 class Turns:
@@ -19,10 +23,22 @@ class Turns:
     Reading a body and the prefilter take about a millisecond without a pause. When two thousand calls come at
     once and all begin at once, no answer is read or written for seconds; so the event loop goes round between
     any two. What a call waits for here counts against its deadline.
+
+    Args:
+        clock: tells the time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._lock = asyncio.Lock()
+        self._waiting = 0
+        self._turn_s = 0.0
+        self._began: float | None = None  # when the last turn began, if another call waited then
+
+    @property
+    def line_s(self) -> float:
+        """Seconds until the last call that waits now will have begun."""
+        return self._waiting * self._turn_s
 
     async def run(self, receive: Receive, work: Coroutine[Any, Any, T]) -> T:
         """The work's result.
@@ -47,9 +63,21 @@ class Turns:
             work.close()  # of a client that went away before its turn; else it has ended
 
     async def _begun(self, work: Coroutine[Any, Any, T]) -> T:
-        await self._lock.acquire()
+        self._waiting += 1
+        try:
+            await self._lock.acquire()
+        finally:
+            self._waiting -= 1
+        self._measure()
         asyncio.get_running_loop().call_soon(self._lock.release)  # comes when the work makes its first pause
         return await work
+
+    def _measure(self) -> None:
+        now = self._clock.monotonic()
+        if self._began is not None:
+            took = now - self._began
+            self._turn_s += (took - self._turn_s) * (SMOOTHING if self._turn_s else 1.0)
+        self._began = now if self._waiting else None
 
 
 async def _gone(receive: Receive, task: asyncio.Future[Any]) -> None:

@@ -12,6 +12,7 @@ from memsift_producer.gateway import plain
 from memsift_producer.gateway.app import DIALECTS
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.problems import Problem
+from memsift_producer.gateway.running import Turns
 from memsift_producer.reranker import Reranker
 from memsift_schemas import GatewaySettings, SystemClock
 from tests.producer.gateway.conftest import NOWHERE
@@ -49,7 +50,7 @@ raw_bodies = st.binary(max_size=200) | (any_json | nearly | right).map(lambda bo
 
 def call():
     clock = SystemClock()
-    return Call(None, None, "default", 400, clock.monotonic(), SETTINGS, clock)
+    return Call(None, None, "default", 400, clock.monotonic(), SETTINGS, clock, Turns(clock))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from memsift_producer.gateway.body import Gone
+from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.running import Turns
+from memsift_schemas import GatewaySettings, SystemClock
 
 
 async def never():
@@ -17,7 +19,7 @@ async def gone():
 
 
 async def test_an_end_from_outside_is_no_client_that_went_away():
-    task = asyncio.create_task(Turns().run(never, never()))
+    task = asyncio.create_task(Turns(SystemClock()).run(never, never()))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -38,13 +40,13 @@ async def test_the_work_of_a_client_that_went_away_is_cancelled_and_its_end_awai
         return {"type": "http.disconnect"}
 
     with pytest.raises(Gone):
-        await Turns().run(receive, work())
+        await Turns(SystemClock()).run(receive, work())
     assert ended == [True]
 
 
 async def test_between_the_beginnings_of_two_calls_the_loop_goes_round():
     # Given ten calls at once, and what counts the rounds of the loop
-    turns, rounds, begun = Turns(), 0, []
+    turns, rounds, begun = Turns(SystemClock()), 0, []
 
     async def count():
         nonlocal rounds
@@ -66,7 +68,7 @@ async def test_between_the_beginnings_of_two_calls_the_loop_goes_round():
 
 
 async def test_work_that_fails_or_waits_holds_up_nobody():
-    turns = Turns()
+    turns = Turns(SystemClock())
 
     async def fails():
         raise ZeroDivisionError
@@ -86,7 +88,7 @@ async def test_work_that_fails_or_waits_holds_up_nobody():
 
 async def test_a_client_that_goes_away_before_its_turn_gives_it_up():
     # Given a turn that is held, and a call that waits behind it
-    turns = Turns()
+    turns = Turns(SystemClock())
     await turns._lock.acquire()
     begun = []
 
@@ -100,3 +102,34 @@ async def test_a_client_that_goes_away_before_its_turn_gives_it_up():
     assert begun == []
     await turns.run(never, work())
     assert begun == [True]
+
+
+async def test_the_line_is_as_long_as_its_turns_take(clock):
+    # Given calls of a quarter of a second each, of which nine wait
+    turns, lines = Turns(clock), []
+
+    async def work():
+        clock.advance(0.25)
+        lines.append(turns.line_s)
+        await asyncio.sleep(0)
+
+    await asyncio.gather(*(turns.run(never, work()) for _ in range(10)))
+    # Then the first two know nothing, and each later one how long those behind it take
+    assert lines == [0, 0, *[0.25 * waiting for waiting in range(7, -1, -1)]]
+    # And what came between two calls of which none waited is no turn
+    clock.advance(1000)
+    await turns.run(never, work())
+    await turns.run(never, work())
+    assert lines[-2:] == [0, 0]
+    assert turns._turn_s == 0.25
+
+
+@pytest.mark.parametrize(("waiting", "left"), [(0, 0.9), (8, 0.9), (10, 0.0)])
+def test_where_those_behind_would_be_late_the_model_is_not_asked(clock, waiting, left):
+    # Given a call of a second's patience, a tenth of it gone, and a line in which each takes a tenth
+    turns = Turns(clock)
+    turns._waiting, turns._turn_s = waiting, 0.1
+    call = Call(None, None, "s", 1000, clock.monotonic(), GatewaySettings(), clock, turns)
+    clock.advance(0.1)
+    assert call.time_left() == pytest.approx(left, abs=1e-5)
+    assert call.time_left() > 0
