@@ -81,7 +81,7 @@ async def started(url, strategy):
 async def cached(ranker, user, turn=0, about=None, texts=TEXTS):
     """The share of one question's prompts that came from the cache; each user has memories of his own."""
     candidates = [memory(at, id=f"m{at}", text=f"{about or user}: {text}") for at, text in enumerate(texts)]
-    asked = job(user=user, query=QUESTIONS[turn], candidates=tuple(candidates))
+    asked = job(user=user, query=QUESTIONS[turn], candidates=tuple(candidates), prior=())
     (outcome,) = await ranker.rank([asked], timeout=SECONDS)
     assert isinstance(outcome, Scores), outcome
     from_cache, whole = ranker._runtime.tokens[user]
