@@ -154,8 +154,8 @@ async def test_what_waited_for_a_killed_worker_is_ranked_by_another(
     own = own_list(dies, valkey_url, queue)
     for child in [dies] if others else [dies, lives]:
         psutil.Process(child.pid).send_signal(signal.SIGSTOP)
-    # A pop under way may still take something, into a process that stands still.
-    await asyncio.sleep(BLOCK_S)
+    # A pop under way may still take something, into a process that stands still; Valkey ends it a bit late.
+    await asyncio.sleep(2 * BLOCK_S)
     asked = [asyncio.create_task(ask(reranker, session)) for session in sessions_of(reranker, own)[:6]]
     await lie(valkey_url, own, 4)
     for child in [dies] if others else [dies, lives]:

@@ -158,20 +158,16 @@ def test_a_job_can_be_pushed_counted_and_given_a_life(sample, clean):
     for key in (QUEUE, f"{QUEUE}:own:r"):
         pipeline.lpush(key, b"job").pexpire(key, 60_000).pttl(key).llen(key).lindex(key, -1)
     assert pipeline.execute() == [1, True, 60_000, 1, b"job"] * 2
-    clean.delete(QUEUE, f"{QUEUE}:own:r")
 
 
 async def test_own_lists_and_warm_ups_are_allowed(sample, clean, worker_link):
-    """Given two runtimes, then jobs and warm-ups come on their lists and off them, and are given back."""
+    """Given two runtimes, of whose ranker no real worker knows, then their lists are filled and emptied."""
     runtimes = [
         Presence(worker_link, QUEUE, hostname=f"w{name}", clock=SystemClock(), runtime=name) for name in "ab"
     ]
-    for one in runtimes:
-        await one.tell({"serves": ["sham>local"], "limit": 4})
-    url = sample.url("producer")
-    # The module's own worker does not serve this ranker.
+    await asyncio.gather(*(one.tell({"serves": ["sham>local"], "limit": 4}) for one in runtimes))
     asked = {"user": "u", "session": "s", "memories": memories(3), "ranker": "sham>local"}
-    async with Reranker.from_url(url, queue=QUEUE, deadline_ms=300) as reranker:
+    async with Reranker.from_url(sample.url("producer"), queue=QUEUE, deadline_ms=300) as reranker:
         await reranker.rerank(query="Where is the spare key?", **asked)
         assert await reranker.warm(**asked) is False  # behind the job that waits
         taken = [await Taking(worker_link, QUEUE, name).at_once(1) for name in "ab"]
@@ -179,10 +175,8 @@ async def test_own_lists_and_warm_ups_are_allowed(sample, clean, worker_link):
         async with asyncio.timeout(5):
             while not await reranker.warm(**asked):  # until the list has been seen empty
                 await asyncio.sleep(0.05)
-    lists = [warm_key(QUEUE, name) for name in "ab"]
-    assert await worker_link.blmpop(1, 2, *lists, direction="RIGHT", count=1)
-    for one in runtimes:
-        await one.leave()
+    assert await worker_link.blmpop(1, 2, *(warm_key(QUEUE, name) for name in "ab"), direction="RIGHT")
+    await asyncio.gather(*(one.leave() for one in runtimes))
     assert clean.acl_log() == []
 
 
