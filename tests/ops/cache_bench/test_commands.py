@@ -5,9 +5,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from memsift_ops.cache_bench import server_counts
+from memsift_ops.cache_bench.running import _compared
 from memsift_ops.commands.bench import command
-
-pytestmark = pytest.mark.engine
+from memsift_ops.errors import Failure
+from tests.ops.cache_bench.test_numbers import turn
 
 
 def run(*arguments):
@@ -16,6 +18,7 @@ def run(*arguments):
     return done
 
 
+@pytest.mark.engine
 def test_a_deck_is_served_from_the_cache_and_a_naive_prompt_is_not():
     report = json.loads(run("cache", "--keep", "6", "--json").stdout)
     layouts = report["layouts"]
@@ -27,6 +30,7 @@ def test_a_deck_is_served_from_the_cache_and_a_naive_prompt_is_not():
     assert not report["deck"]["misses"]
 
 
+@pytest.mark.engine
 def test_orders_are_told_for_each_conversation():
     shown = run("order", "--questions", "1", "--orders", "2").stdout
     assert shown.count("corrected") == 2
@@ -36,3 +40,26 @@ def test_a_set_without_its_folder_is_refused():
     done = CliRunner().invoke(command, ["cache", "--set", "locomo"])
     assert done.exit_code == 2
     assert "--data" in done.output
+
+
+@pytest.mark.sglang
+@pytest.mark.timeout(600)
+def test_a_real_servers_own_counters_agree_with_ours(monkeypatch, sglang_server):
+    monkeypatch.setenv("MEMSIFT_RUNTIME", "sglang")
+    monkeypatch.setenv("MEMSIFT_SGLANG_URL", sglang_server)
+    report = json.loads(run("cache", "--keep", "6", "--json").stdout)
+    assert report["server"]["server"]["cached_tokens"] > 0
+    assert report["server"]["off_by"] < 0.01
+    assert report["layouts"]["deck"]["cached_share"] > report["layouts"]["naive"]["cached_share"] + 0.2
+
+
+def test_counters_that_disagree_are_told():
+    played = [turn("deck", 2, 10.0, 960, 470)]
+    assert _compared(played, {"prompt_tokens": 1000.0, "cached_tokens": 500.0})["off_by"] == 0.0
+    assert _compared(played, {"prompt_tokens": 1000.0, "cached_tokens": 520.0})["off_by"] == 0.02
+    assert _compared(played, {"prompt_tokens": 1250.0, "cached_tokens": 500.0})["off_by"] == 0.2
+
+
+async def test_a_server_without_metrics_is_told_how_to_show_them():
+    with pytest.raises(Failure, match="--enable-metrics"):
+        await server_counts.read("http://127.0.0.1:1")

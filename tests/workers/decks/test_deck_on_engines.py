@@ -104,6 +104,19 @@ async def test_a_third_turn_over_the_same_deck_has_the_conversation_cached_too(s
     assert with_talk.cached_tokens >= last.deck.expected_tokens - BLOCK_TOKENS
 
 
+async def test_what_the_prompts_of_a_batch_have_in_common_is_computed_once(session):
+    ranker, watching, user = session
+    await ranker.rank([turn(user, range(24)), turn(user, range(24), query="And the dog?")], timeout=60)
+    # Given four prompts over one deck: two questions, and a pass over none for each
+    assert len(watching.answers) == 4
+    deck = sum(watching.answers[0].prefix_tokens)
+    behind = sum(one.prompt_tokens - deck for one in watching.answers)
+    computed = sum(one.prompt_tokens - one.cached_tokens for one in watching.answers)
+    # Then its tokens are computed once, but for part of a block
+    assert deck > 4 * BLOCK_TOKENS
+    assert computed <= deck + behind + 3 * BLOCK_TOKENS
+
+
 async def test_an_edited_memory_is_in_no_later_prompt_and_costs_what_stands_behind_it(session):
     ranker, watching, user = session
     await ranker.rank([turn(user, range(12))], timeout=60)
