@@ -72,14 +72,13 @@ class Comparison:
 
 
 async def ask_all(
-    cases: Sequence[Case], reranker: Reranker, *, session: str, answered: Callable[[], None]
+    cases: Sequence[Case], reranker: Reranker, *, answered: Callable[[], None]
 ) -> list[Answered]:
-    """Ask every question, at most `AT_ONCE` at a time.
+    """Ask every question, at most `AT_ONCE` at a time, each in a session of its own.
 
     Args:
         cases: the questions.
         reranker: open.
-        session: of all these questions.
         answered: called after each answer.
     """
     room = asyncio.Semaphore(AT_ONCE)
@@ -90,7 +89,7 @@ async def ask_all(
                 query=case.query,
                 memories=case.memories,
                 user=case.user,
-                session=session,
+                session=case.id,
                 turns=case.turns,
                 deadline=DEADLINE_S,
                 now=case.now,

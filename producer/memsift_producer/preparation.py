@@ -16,7 +16,7 @@ from memsift_schemas import message, sealing, wire
 from memsift_schemas.calibration import PREFILTER, Calibration
 from memsift_schemas.clock import Clock
 from memsift_schemas.errors import InvalidInput, describe
-from memsift_schemas.job import RerankJob
+from memsift_schemas.job import ANONYMOUS, DEFAULT_SESSION, RerankJob
 from memsift_schemas.memory import Memory, Turn
 from memsift_schemas.result import Cause, RerankResult, Source, ranked, select
 from memsift_schemas.sealing import KeyRing
@@ -33,8 +33,8 @@ class Question:
 
     query: str = field(repr=False)
     memories: Sequence[Memory | Mapping[str, Any]] = field(repr=False)
-    user: str = "anonymous"
-    session: str = "default"
+    user: str = ANONYMOUS
+    session: str = DEFAULT_SESSION
     turns: Sequence[Turn | Mapping[str, Any]] = field(default=(), repr=False)
     activity: Sequence[str] = field(default=(), repr=False)
     top_k: int | None = None

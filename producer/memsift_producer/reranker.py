@@ -26,6 +26,7 @@ from memsift_producer.watch import OnBreaker, Watch
 from memsift_schemas import calibration
 from memsift_schemas import settings as settings_module
 from memsift_schemas.clock import Clock, ServerClock
+from memsift_schemas.job import ANONYMOUS, DEFAULT_SESSION
 from memsift_schemas.memory import Memory, Turn
 from memsift_schemas.redis_link import REDIS_FAULTS, connect, end
 from memsift_schemas.result import Cause, RerankResult
@@ -159,8 +160,8 @@ class Reranker:
         *,
         query: str,
         memories: Sequence[Memory | Mapping[str, Any]],
-        user: str = "anonymous",
-        session: str = "default",
+        user: str = ANONYMOUS,
+        session: str = DEFAULT_SESSION,
         turns: Sequence[Turn | Mapping[str, Any]] = (),
         activity: Sequence[str] = (),
         top_k: int | None = None,

@@ -20,6 +20,9 @@ MAX_TURNS = 50
 MAX_ACTIVITY = 50
 MAX_JOB_BYTES = 256 * 1024
 DEFAULT_TOP_K = 3
+# Of jobs that do not say whose they are; nothing of one may be seen in another.
+ANONYMOUS = "anonymous"
+DEFAULT_SESSION = "default"
 
 
 class RerankJob(Model):
@@ -28,7 +31,7 @@ class RerankJob(Model):
     Attributes:
         id: unguessable; also the Celery task id.
         user: whose memories these are; separates one user's prefix cache from another's.
-        session: the conversation; its turns share a cached prefix.
+        session: the conversation; its turns share a cached prefix, if it is named and the user too.
         warm: nothing is asked yet and nobody is answered: the runtime is to compute the KV of what the
             session's questions will share. Goes on lists of its own, under a task name of its own.
         query: the user's question; not blank, but empty where `warm` is set.
@@ -48,8 +51,8 @@ class RerankJob(Model):
     """
 
     id: Id
-    user: Id = "anonymous"
-    session: Id = "default"
+    user: Id = ANONYMOUS
+    session: Id = DEFAULT_SESSION
     warm: bool = False
     query: ShortText = Field(default="", validate_default=True, repr=False)
     now: AwareDatetime
@@ -74,6 +77,11 @@ class RerankJob(Model):
         elif not value.strip():
             raise ValueError("the query must not be blank")
         return value
+
+    @property
+    def is_of_a_session(self) -> bool:
+        """Whether it says whose conversation it belongs to, so that others of that one may build on it."""
+        return self.user != ANONYMOUS and self.session != DEFAULT_SESSION
 
     @field_validator("turns")
     @classmethod

@@ -48,7 +48,7 @@ def case(at, query="where?", gold=("m0",)):
 
 async def ask(*cases):
     reranker, answered = FakeReranker(), []
-    answers = await evaluate.ask_all(cases, reranker, session="s", answered=lambda: answered.append(1))
+    answers = await evaluate.ask_all(cases, reranker, answered=lambda: answered.append(1))
     assert len(answered) == len(cases)
     return reranker, answers
 
@@ -67,7 +67,7 @@ async def test_every_question_goes_as_it_was_asked_four_at_a_time():
     assert reranker.asked[0] == {
         "query": "where?",
         "user": "mara",
-        "session": "s",
+        "session": "q0",
         "turns": (),
         "deadline": 60.0,
         "now": NOW,

@@ -108,6 +108,7 @@ def job_of(case: Case, user: str, settings: ProducerSettings) -> RerankJob:
         query=case.query,
         memories=case.memories,
         user=user,
+        session="replayed",
         turns=case.turns,
         now=case.now,
         deadline=TURN_S,

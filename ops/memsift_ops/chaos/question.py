@@ -48,6 +48,7 @@ def ask(
         ],
         "now": NOW,
         "user": f"user{chosen.randrange(1000)}",
+        "session": f"session{chosen.randrange(10)}",
     }
 
 

@@ -68,7 +68,7 @@ async def _measure(loaded: dict[str, list[Case]], answering: Answering) -> list[
                     progress.advance(bar)
                     answering.check()
 
-                answers = await ask_all(cases, reranker, session=name, answered=answered)
+                answers = await ask_all(cases, reranker, answered=answered)
                 found.append(compare(name, answers))
     return found
 

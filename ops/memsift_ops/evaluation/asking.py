@@ -117,7 +117,8 @@ def _question(one: Case, name: str, ranker: str) -> dict[str, Any]:
         "memories": one.memories,
         # No ranker profits from what another one left in a cache of this user's.
         "user": f"{ranker}/{name}/{one.user}",
-        "session": name,
+        # Of its own: a deck of other questions would make the order of asking matter.
+        "session": one.id,
         "turns": one.turns,
         "now": one.now,
     }

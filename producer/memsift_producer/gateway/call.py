@@ -14,6 +14,7 @@ from memsift_producer.gateway.problems import Malformed
 from memsift_producer.gateway.running import Turns
 from memsift_schemas.clock import Clock
 from memsift_schemas.errors import describe
+from memsift_schemas.job import ANONYMOUS, DEFAULT_SESSION
 from memsift_schemas.memory import Id
 from memsift_schemas.settings import GatewaySettings
 
@@ -78,7 +79,7 @@ class Call:
             OutOfScope: the key may not name this user.
         """
         named = named or self.named_user
-        return self.key.user_of(named) if self.key else named or "anonymous"
+        return self.key.user_of(named) if self.key else named or ANONYMOUS
 
     def time_left(self, deadline_ms: int | None = None) -> float:
         """Seconds until it must be answered, always above 0.
@@ -121,7 +122,7 @@ def read(
     return Call(
         key=key,
         named_user=_id(headers, USER),
-        session=_id(headers, SESSION) or "default",
+        session=_id(headers, SESSION) or DEFAULT_SESSION,
         deadline_ms=settings.deadline_ms if deadline is None else int(deadline),
         arrived=arrived,
         settings=settings,

@@ -105,6 +105,18 @@ async def test_with_redis_away_each_turn_has_a_deck_of_its_own_at_once(caplog, f
     await broken.close()
 
 
+@pytest.mark.parametrize("unnamed", [{"user": "anonymous"}, {"session": "default"}], ids=str)
+async def test_jobs_that_do_not_say_whose_they_are_see_nothing_of_each_other(redis, queue, store, unnamed):
+    # Given two such jobs in one batch, and one after it
+    subject = decks(store)
+    batch = await subject.lay([asked(0, 1, **unnamed), asked(2), asked(3, **unnamed)], most=50)
+    (later,) = await subject.lay([asked(4, **unnamed)], most=50)
+    # Then each has its own memories alone, and nothing of them is kept
+    assert [shown(one) for one in (*batch, later)] == [["m0", "m1"], ["m2"], ["m3"], ["m4"]]
+    assert later.turn == 1
+    assert len(await redis.keys(f"{queue}:deck:*")) == 1
+
+
 async def test_no_more_memories_are_shown_than_the_strategy_has_labels_for(store):
     (laid,) = await decks(store).lay([asked(*range(12))], most=5)
     assert len(laid.entries) == 5

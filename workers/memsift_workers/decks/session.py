@@ -55,7 +55,8 @@ class Decks:
     async def lay(self, jobs: Sequence[RerankJob], *, most: int) -> list[Laid]:
         """The decks of a batch, in its order.
 
-        Jobs of one session get theirs one after the other, each on what the one before left.
+        Jobs of one session get theirs one after the other, each on what the one before left. Those that do
+        not name user and session have a deck for themselves alone: nobody knows who else would see it.
 
         Args:
             jobs: a batch.
@@ -86,7 +87,7 @@ class Decks:
             return
         with contextlib.suppress(*REDIS_FAULTS, TimeoutError):
             async with asyncio.timeout(WAIT_S):
-                await self._store.drop([_session(job) for job in jobs])
+                await self._store.drop([_session(job) for job in jobs if job.is_of_a_session])
 
     async def close(self) -> None:
         """Close what keeps them."""
@@ -100,6 +101,9 @@ class Decks:
         decks = {session: one.deck for session, one in held.items()}
         laid = []
         for job in jobs:
+            if not job.is_of_a_session:
+                laid.append(lay_one(job, Deck(), limits, self.runtime, size=self._sizes)[0])
+                continue
             session = _session(job)
             before = decks.get(session, Deck())
             one, decks[session] = lay_one(job, before, limits, self.runtime, size=self._sizes)
@@ -107,17 +111,21 @@ class Decks:
         return laid, decks
 
     async def _kept(self, store: DeckStore, jobs: Sequence[RerankJob], limits: Limits) -> list[Laid]:
-        sessions = list(dict.fromkeys(_session(job) for job in jobs))
-        found: dict[int, Laid] = {}
+        sessions = list(dict.fromkeys(_session(job) for job in jobs if job.is_of_a_session))
+        found = {
+            at: lay_one(job, Deck(), limits, self.runtime, size=self._sizes)[0]
+            for at, job in enumerate(jobs)
+            if not job.is_of_a_session
+        }
         for _ in range(TRIES):
-            open_ = [at for at, job in enumerate(jobs) if _session(job) in sessions]
+            if not sessions:
+                break
+            open_ = [at for at, job in enumerate(jobs) if job.is_of_a_session and _session(job) in sessions]
             held = dict(zip(sessions, await store.load(sessions), strict=True))
             laid, after = self._deal_all([jobs[at] for at in open_], held, limits)
             found.update(zip(open_, laid, strict=True))
             saved = await store.save([(session, held[session], after[session]) for session in sessions])
             sessions = [session for session, done in zip(sessions, saved, strict=True) if not done]
-            if not sessions:
-                break
         return [found[at] for at in range(len(jobs))]
 
 

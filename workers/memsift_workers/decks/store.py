@@ -95,7 +95,8 @@ class DeckStore:
 
     async def drop(self, sessions: Sequence[Session]) -> None:
         """Let these sessions begin anew."""
-        await self._redis.delete(*(self._key(session) for session in sessions))
+        if sessions:
+            await self._redis.delete(*(self._key(session) for session in sessions))
 
     async def close(self) -> None:
         """Close the connection."""
