@@ -22,6 +22,7 @@ from memsift_workers.runtimes.base import (
 from memsift_workers.runtimes.labels import usable
 from memsift_workers.runtimes.sglang_http import SGLangHttp
 from memsift_workers.runtimes.sglang_tokens import ServerTokenizer
+from memsift_workers.runtimes.sglang_waves import waves
 from memsift_workers.runtimes.sglang_wire import Prompt, Request, parse, plan
 
 CONNECT_SECONDS = 1.0
@@ -35,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class SGLangRuntime:
-    """Sends each batch as one `/generate` request with a list of prompts.
+    """Sends each batch as one `/generate` request with a list of prompts, or two (`sglang_waves`).
 
     The `namespace` of a call goes out as `extra_key`, which SGLang makes part of the prefix cache's key.
     When `run` times out or its task is cancelled, the server is told to drop the work.
@@ -107,7 +108,7 @@ class SGLangRuntime:
             return []
         try:
             async with asyncio.timeout(timeout):
-                return await self._generate(await self._tokenize(calls))
+                return await self._answer(await self._tokenize(calls))
         except TimeoutError:
             raise RuntimeTimeout(f"{len(calls)} prompts were not answered within {timeout:.3f} s") from None
 
@@ -179,6 +180,13 @@ class SGLangRuntime:
         prefix = [token for piece in pieces for token in piece]
         sizes = tuple(map(len, pieces))
         return Prompt(prefix, ids[call.suffix], call.wish, call.namespace, labels, sizes)
+
+    async def _answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+        """In one request, or two where prompts begin alike; the first fault ends it."""
+        answers: dict[int, Answer] = {}
+        for wave in waves(prompts):
+            answers.update(zip(wave, await self._generate([prompts[at] for at in wave]), strict=True))
+        return [answers[position] for position in range(len(prompts))]
 
     async def _generate(self, prompts: Sequence[Prompt]) -> list[Answer]:
         """Send the batch; the first fault of any request ends all of them."""
