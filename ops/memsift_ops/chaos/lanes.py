@@ -65,8 +65,6 @@ class Lanes:
         Returns:
             Whether all went through; False when one was aborted.
         """
-        if not deadlines:
-            return True
         tasks = {}
         for rid, deadline in deadlines.items():
             tasks[rid] = self._tasks[rid] = asyncio.ensure_future(self._one(deadline, spent))

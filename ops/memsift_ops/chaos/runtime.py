@@ -3,7 +3,8 @@
     python -m memsift_ops.chaos.runtime PORT FILE '{"prompt_ms": 80, "lanes": 16, "mode": "ok"}'
 
 One token is one character, so every letter is a label and a prompt can be read back. A label's
-log-probability depends on the prompt alone; a prompt with `question.DEADLY` in it ends the process.
+log-probability and a scorecard's ranking depend on the prompt alone; one with `question.DEADLY` in it ends
+the process.
 `POST /control` takes the same JSON as the command line. Modes:
 `ok`; `wrong` answers `/generate` with one of many kinds of nonsense; `dead` answers 503; `hang` never does.
 FILE gets one JSON line per request: prompts and model time, and what part of it was spent in vain.
@@ -28,7 +29,6 @@ import orjson
 from memsift_ops.chaos import http
 from memsift_ops.chaos.lanes import Lanes, Spent
 from memsift_ops.chaos.question import DEADLY, deadline_of
-from memsift_workers.strategies.listwise import NOTHING
 
 MODEL = "chaos"
 NONSENSE = (b"no json", b"[]", b"{}", b"null", b"[null]", b"<html>", b'[{"meta_info": {}}]', b"NaN")
@@ -93,9 +93,7 @@ class Server:
         prompts = ["".join(map(chr, ids)) for ids in body["input_ids"]]
         if any(DEADLY in prompt for prompt in prompts):
             self._die()
-        # A real server has the deck of a pass over no question from the one over the question beside it.
-        asked = [(at, prompt) for at, prompt in enumerate(prompts) if NOTHING not in prompt]
-        deadlines = {f"{body['rid']}_{at}": deadline_of(prompt) for at, prompt in asked}
+        deadlines = {f"{body['rid']}_{at}": deadline_of(prompt) for at, prompt in enumerate(prompts)}
         spent = Spent()
         try:
             whole = await self._lanes.serve(deadlines, spent)
@@ -120,7 +118,7 @@ def _completed(body: dict[str, Any], at: int, prompt: str) -> dict[str, Any]:
         return -0.1 - zlib.crc32(b"%d %d" % (mark, token)) % 1000 / 100
 
     return {
-        "text": "",
+        "text": _card(body["sampling_params"], at, mark),
         "meta_info": {
             "finish_reason": {"type": "length", "length": 1},
             "prompt_tokens": len(ids),
@@ -130,6 +128,18 @@ def _completed(body: dict[str, Any], at: int, prompt: str) -> dict[str, Any]:
             "output_token_ids_logprobs": [[[logprob(one), one, None] for one in labels]],
         },
     }
+
+
+def _card(sampling: Any, at: int, mark: int) -> str:
+    """A scorecard where one is wished: the ids of its schema, from one on that the prompt decides."""
+    schema = (sampling[at] if isinstance(sampling, list) else sampling).get("json_schema")
+    if not schema:
+        return ""
+    ranking = orjson.loads(schema)["properties"]["ranking"]
+    names = ranking["items"]["enum"]
+    first = mark % len(names)
+    named = (names[first:] + names[:first])[: ranking["maxItems"]]
+    return orjson.dumps({"ranking": named, "reason": "chaos"}).decode()
 
 
 if __name__ == "__main__":

@@ -234,7 +234,7 @@ class World:
             "MEMSIFT_RUNTIME": "sglang",
             "MEMSIFT_SGLANG_URL": f"http://127.0.0.1:{self._ports['model']}",
             # One prompt per job, so that prompts are jobs.
-            "MEMSIFT_STRATEGY": "listwise",
+            "MEMSIFT_STRATEGY": "scorecard",
             "MEMSIFT_CHAT_TEMPLATE": "plain",
             "MEMSIFT_SENTRY_DSN": self.dsn,
             **(extra or {}),
