@@ -45,8 +45,8 @@ async def forget(redis: Redis, queue: str, *, user: str, memories: Sequence[str]
         await redis.sadd(noted, *ids)
         await redis.expire(noted, REMEMBERED_S)
         decks = await redis.smembers(decks_key(queue, name))
-        for deck in decks:
-            await redis.delete(deck)
+        if decks:
+            await redis.delete(*decks)
     except REDIS_FAULTS as fault:
         raise NotForgotten(
             f"Redis could not be told ({tell(fault)}): ask again. A deck goes by itself, MEMSIFT_DECK_TTL_S "

@@ -13,7 +13,7 @@ from memsift_schemas.settings import WorkerSettings
 from memsift_workers.decks.deck import Limits
 from memsift_workers.decks.session import Decks
 from memsift_workers.decks.store import DeckStore
-from memsift_workers.flow.runtime_name import digest
+from memsift_workers.flow.runtime_name import runtime_name
 from memsift_workers.rankers.base import Ranker
 from memsift_workers.rankers.cascade import Cascade
 from memsift_workers.rankers.local import LocalRanker
@@ -100,13 +100,9 @@ def build_decks(settings: WorkerSettings) -> Decks:
         ring = KeyRing.of(settings.seal_keys)
         store = DeckStore(redis, queue=settings.queue, ring=ring, ttl_s=settings.deck_ttl_s)
     limits = Limits(settings.deck_memories, settings.deck_tokens, settings.deck_carry)
-    return Decks(limits, store, runtime=_runtime_name(settings), clock=SystemClock().monotonic)
-
-
-def _runtime_name(settings: WorkerSettings) -> str:
-    """Who holds the KV: a server that workers share, or this process."""
-    where = settings.sglang_url if settings.runtime == "sglang" else f"{gethostname()}:{os.getpid()}"
-    return digest(where)
+    # An embedded engine that is started again has nothing in its cache, so it is another one.
+    runtime = runtime_name(settings, f"{gethostname()}:{os.getpid()}")
+    return Decks(limits, store, runtime=runtime, clock=SystemClock().monotonic)
 
 
 def build_strategy(settings: WorkerSettings) -> Strategy:

@@ -87,7 +87,7 @@ class Decks:
             return
         with contextlib.suppress(*REDIS_FAULTS, TimeoutError):
             async with asyncio.timeout(WAIT_S):
-                await self._store.drop([_session(job) for job in jobs if job.is_of_a_session])
+                await self._store.drop(_sessions(jobs))
 
     async def close(self) -> None:
         """Close what keeps them."""
@@ -101,31 +101,26 @@ class Decks:
         decks = {session: one.deck for session, one in held.items()}
         laid = []
         for job in jobs:
-            if not job.is_of_a_session:
-                laid.append(lay_one(job, Deck(), limits, self.runtime, size=self._sizes)[0])
-                continue
             session = _session(job)
-            before = decks.get(session, Deck())
-            one, decks[session] = lay_one(job, before, limits, self.runtime, size=self._sizes)
+            before = decks.get(session, Deck()) if session else Deck()
+            one, after = lay_one(job, before, limits, self.runtime, size=self._sizes)
             laid.append(one)
+            if session:
+                decks[session] = after
         return laid, decks
 
     async def _kept(self, store: DeckStore, jobs: Sequence[RerankJob], limits: Limits) -> list[Laid]:
-        sessions = list(dict.fromkeys(_session(job) for job in jobs if job.is_of_a_session))
-        found = {
-            at: lay_one(job, Deck(), limits, self.runtime, size=self._sizes)[0]
-            for at, job in enumerate(jobs)
-            if not job.is_of_a_session
-        }
+        sessions = _sessions(jobs)
+        found: dict[int, Laid] = {}
         for _ in range(TRIES):
-            if not sessions:
-                break
-            open_ = [at for at, job in enumerate(jobs) if job.is_of_a_session and _session(job) in sessions]
+            open_ = [at for at, job in enumerate(jobs) if at not in found or _session(job) in sessions]
             held = dict(zip(sessions, await store.load(sessions), strict=True))
             laid, after = self._deal_all([jobs[at] for at in open_], held, limits)
             found.update(zip(open_, laid, strict=True))
             saved = await store.save([(session, held[session], after[session]) for session in sessions])
             sessions = [session for session, done in zip(sessions, saved, strict=True) if not done]
+            if not sessions:
+                break
         return [found[at] for at in range(len(jobs))]
 
 
@@ -166,5 +161,10 @@ def lay_one(
     return laid, kept
 
 
-def _session(job: RerankJob) -> Session:
-    return Session(job.user, job.session)
+def _session(job: RerankJob) -> Session | None:
+    return Session(job.user, job.session) if job.is_of_a_session else None
+
+
+def _sessions(jobs: Sequence[RerankJob]) -> list[Session]:
+    """Those that the jobs name, each once."""
+    return [session for session in dict.fromkeys(map(_session, jobs)) if session]

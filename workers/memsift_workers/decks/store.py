@@ -74,6 +74,8 @@ class DeckStore:
 
     async def load(self, sessions: Sequence[Session]) -> list[Held]:
         """What there is for each session."""
+        if not sessions:
+            return []
         keys = [self._key(session) for session in sessions]
         found: list[Any] = await self._redis.mget(keys)
         return [self._held(key, raw) for key, raw in zip(keys, found, strict=True)]

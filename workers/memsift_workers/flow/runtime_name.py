@@ -24,4 +24,14 @@ def own_runtime(settings: WorkerSettings, hostname: str) -> str:
     """
     if not settings.uses_runtime or settings.rescue:
         return ""
-    return digest(settings.sglang_url if settings.runtime == "sglang" else hostname)
+    return runtime_name(settings, hostname)
+
+
+def runtime_name(settings: WorkerSettings, worker: str) -> str:
+    """Who holds the KV: a server that workers share, or the engine of this worker.
+
+    Args:
+        settings: the worker's.
+        worker: what tells it from others.
+    """
+    return digest(settings.sglang_url if settings.runtime == "sglang" else worker)

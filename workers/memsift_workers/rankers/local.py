@@ -71,7 +71,13 @@ class LocalRanker:
             calls if isinstance(calls, RankFault) else self._score(job, laid, next(replies))
             for job, laid, calls in zip(jobs, decks, asked, strict=True)
         ]
-        await self._decks.drop([job for job, one in zip(jobs, outcomes, strict=True) if _spoiled(one)])
+        await self._decks.drop(
+            [
+                job
+                for job, laid, one in zip(jobs, decks, outcomes, strict=True)
+                if laid.entries and _spoiled(one)
+            ]
+        )
         return outcomes
 
     async def warm(self, jobs: Sequence[RerankJob], *, timeout: float) -> None:
