@@ -90,12 +90,12 @@ async def _burst(redis: Redis, queue: str, worker: psutil.Process, jobs: int) ->
         encoded = sealing.seal_job(ring, wire.encode_job(job), job_id=job.id, reply_to=replies)
         messages.append(message.build(job, encoded, queue))
     loop = asyncio.get_running_loop()
-    cpu, started = _cpu(worker), loop.time()
+    cpu, started = cpu_s(worker), loop.time()
     await redis.lpush(queue, *messages)
     answered = await _collect(redis, replies, jobs, started + ANSWER_WITHIN_S)
     seconds = loop.time() - started
     await asyncio.sleep(0.3)  # the last events are still being sent, and count
-    per_job = (_cpu(worker) - cpu) / jobs
+    per_job = (cpu_s(worker) - cpu) / jobs
     place = {one: at for at, one in enumerate(ids)}
     return Round(
         jobs=jobs,
@@ -125,8 +125,9 @@ def _ring() -> KeyRing | None:
     return KeyRing.of(settings.load(settings.Settings).seal_keys)
 
 
-def _cpu(worker: psutil.Process) -> float:
-    times = worker.cpu_times()
+def cpu_s(process: psutil.Process) -> float:
+    """Seconds of CPU that a process has used, user and system."""
+    times = process.cpu_times()
     return float(times.user + times.system)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import psutil
 
-from memsift_ops.drain_bench import SENTENCE, SENTENCES
+from memsift_ops.drain_bench import SENTENCE, SENTENCES, cpu_s
 from memsift_producer import Reranker
 
 DOCUMENTS = 50
@@ -102,9 +102,9 @@ async def cost(
     found = []
     async with Reranker.from_url(redis_url, queue=queue, deadline_ms=_DEADLINE_MS) as reranker:
         for _ in range(rounds + 1):
-            before = _cpu(gateway)
+            before = cpu_s(gateway)
             await _in_turns(calls, lambda at: _ask(port, _request(at, _DEADLINE_MS)))
-            over_http = _cpu(gateway) - before
+            over_http = cpu_s(gateway) - before
             before = time.process_time()
             await _in_turns(calls, lambda at: _rerank(reranker, at))
             bare = time.process_time() - before
@@ -126,9 +126,9 @@ async def burst(port: int, pid: int, *, calls: int, deadline_ms: int) -> Burst:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(calls + _SPARE_FILES, hard), hard))
     gateway = psutil.Process(pid)
     requests = [_request(at, deadline_ms) for at in range(calls)]
-    before = _cpu(gateway)
+    before = cpu_s(gateway)
     answers = await asyncio.gather(*(_ask(port, request) for request in requests))
-    used = _cpu(gateway) - before
+    used = cpu_s(gateway) - before
     took = sorted(answer.ms for answer in answers)
     good = [answer for answer in answers if answer.complete]
     return Burst(
@@ -208,8 +208,3 @@ def _texts_of(user: int) -> Sequence[str]:
         "".join(SENTENCE.format(day=place, plan=user * 1000 + place * 7 + line) for line in range(SENTENCES))
         for place in range(DOCUMENTS)
     ]
-
-
-def _cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)

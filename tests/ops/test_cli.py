@@ -14,18 +14,6 @@ from memsift_ops.commands import up, version, worker
 SECRET = "the spare key is under the flowerpot"
 
 
-@pytest.fixture
-def run(capsys):
-    """Run a command line: exit code, stdout, stderr."""
-
-    def run(*arguments):
-        code = group.run(arguments)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
-
-
 @pytest.mark.parametrize("arguments", [(), ("-h",), ("--help",)])
 def test_help_lists_every_command(run, arguments):
     code, out, _ = run(*arguments)

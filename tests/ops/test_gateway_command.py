@@ -6,20 +6,7 @@ import tomllib
 
 import pytest
 
-from memsift_ops import group
 from memsift_ops.commands import gateway
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command line: exit code, stdout, stderr."""
-
-    def run(*arguments):
-        code = group.run(arguments)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
 
 
 @pytest.fixture

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import statistics
 import uuid
 from collections.abc import Callable
 
 import click
 from rich.progress import Progress
 
-from memsift_ops import drain_bench
+from memsift_ops import bench_table, drain_bench
 from memsift_ops.commands import bench_cache, bench_gateway, bench_order
 from memsift_ops.commands.version import versions
 from memsift_ops.console import print_json, stderr, waiting
@@ -66,13 +65,11 @@ def drain(*, jobs: int, rounds: int, as_json: bool) -> int:
 
 def _show(found: list[Round], lost: int) -> None:
     click.echo(f"{len(found)} bursts of {found[0].jobs} jobs, {found[0].job_bytes / 1000:.1f} kB each")
-    rows = {
+    rows: dict[str, list[float]] = {
         "worker CPU per job, µs": [one.worker_cpu_us for one in found],
         "jobs per CPU second": [one.jobs_per_cpu_s for one in found],
         "jobs per second, wall": [one.jobs / one.seconds for one in found],
         "furthest out of order": [float(one.furthest_out_of_order) for one in found],
     }
-    click.echo(f"{'':<25}{'median':>9}{'min':>9}{'max':>9}")
-    for name, values in rows.items():
-        click.echo(f"{name:<25}{statistics.median(values):>9.0f}{min(values):>9.0f}{max(values):>9.0f}")
+    bench_table.show(rows)
     click.echo(f"{'lost':<25}{lost:>9}")

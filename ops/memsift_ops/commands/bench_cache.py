@@ -11,7 +11,7 @@ import click
 from rich.progress import Progress
 from rich.table import Table
 
-from memsift_ops import datasets
+from memsift_ops.cache_bench import options
 from memsift_ops.cache_bench import sessions as conversations
 from memsift_ops.cache_bench.layouts import NAMES
 from memsift_ops.cache_bench.running import run
@@ -34,12 +34,7 @@ MEANING = {
 
 
 @click.command("cache")
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with evaluation sets; without it the two conversations of `memsift demo` are played.",
-)
-@click.option("--set", "sets", multiple=True, help="A set of that folder; more than once for several.")
+@options.data
 @click.option(
     "--turns", default=12, show_default=True, type=click.IntRange(2, 1000), help="Questions of a session."
 )
@@ -70,8 +65,6 @@ def command(
     The engine is that of the worker's settings (MEMSIFT_RUNTIME, MEMSIFT_MODEL, MEMSIFT_SGLANG_URL), and
     MEMSIFT_DECK_* decide on the deck. Nobody else may use the server meanwhile.
     """
-    if sets and data is None:
-        raise click.UsageError("--set names a set of a folder: give --data too")
     chosen = _sessions(data, sets, turns=turns, most=sessions, seed=seed)
     with Stack("memsift.bench.cache") as stack, Progress(console=stderr(), transient=True) as progress:
         with waiting("starting Valkey"):
@@ -95,9 +88,9 @@ def command(
 
 
 def _sessions(data: Path | None, sets: tuple[str, ...], *, turns: int, most: int, seed: int) -> list[Session]:
+    names = options.chosen(data, sets)
     if data is None:
         return conversations.own()
-    names = list(dict.fromkeys(sets)) or datasets.measurable(data)
     return [
         session
         for name in names

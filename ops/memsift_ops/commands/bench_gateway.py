@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import statistics
 import uuid
 from collections.abc import Callable
 
 import click
 from rich.progress import Progress
 
-from memsift_ops import gateway_bench
+from memsift_ops import bench_table, gateway_bench
 from memsift_ops.commands.version import versions
 from memsift_ops.console import print_json, stderr, waiting
 from memsift_ops.gateway_bench import Burst, Cost
@@ -76,7 +75,7 @@ def command(*, calls: int, rounds: int, at_once: int, deadline_ms: int, as_json:
 
 def _show(costs: list[Cost], burst: Burst) -> None:
     click.echo("CPU per call of 50 documents, µs")
-    _table(
+    bench_table.show(
         {
             "gateway": [one.gateway_us for one in costs],
             "bare Reranker": [one.reranker_us for one in costs],
@@ -91,9 +90,3 @@ def _show(costs: list[Cost], burst: Burst) -> None:
     click.echo(
         "answered by: " + ", ".join(f"{name} {count}" for name, count in sorted(burst.sources.items()))
     )
-
-
-def _table(rows: dict[str, list[float]]) -> None:
-    click.echo(f"{'':<25}{'median':>9}{'min':>9}{'max':>9}")
-    for name, values in rows.items():
-        click.echo(f"{name:<25}{statistics.median(values):>9.0f}{min(values):>9.0f}{max(values):>9.0f}")

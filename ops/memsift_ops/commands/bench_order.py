@@ -11,8 +11,8 @@ import click
 from rich.progress import Progress
 
 from memsift_ops import datasets
+from memsift_ops.cache_bench import options, sessions
 from memsift_ops.cache_bench import orders as asking
-from memsift_ops.cache_bench import sessions
 from memsift_ops.cache_bench.replay import job_of
 from memsift_ops.commands.version import versions
 from memsift_ops.console import print_json, stderr
@@ -28,12 +28,7 @@ from memsift_workers.strategies.templates import TEMPLATES
 
 
 @click.command("order")
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with evaluation sets; without it the questions of `memsift demo` are asked.",
-)
-@click.option("--set", "sets", multiple=True, help="A set of that folder; more than once for several.")
+@options.data
 @click.option(
     "--questions", default=60, show_default=True, type=click.IntRange(1), help="Questions of each set."
 )
@@ -46,8 +41,6 @@ def command(
     *, data: Path | None, sets: tuple[str, ...], questions: int, orders: int, seed: int, as_json: bool
 ) -> int:
     """Shuffle decks, and see how far rankings move with the labels' bias left in and taken off."""
-    if sets and data is None:
-        raise click.UsageError("--set names a set of a folder: give --data too")
     cases = _cases(data, sets, questions, seed)
     with Progress(console=stderr(), transient=True) as progress:
         task = progress.add_task("questions", total=sum(map(len, cases.values())))
@@ -61,9 +54,9 @@ def command(
 
 
 def _cases(data: Path | None, sets: tuple[str, ...], questions: int, seed: int) -> dict[str, list[Case]]:
+    names = options.chosen(data, sets)
     if data is None:
         return {one.name: list(one.cases[:questions]) for one in sessions.own()}
-    names = list(dict.fromkeys(sets)) or datasets.measurable(data)
     return {name: datasets.load(data, name, limit=questions, seed=seed) for name in names}
 
 

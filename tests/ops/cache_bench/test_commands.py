@@ -3,24 +3,18 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 
 from memsift_ops.cache_bench import server_counts
 from memsift_ops.cache_bench.running import _compared
-from memsift_ops.commands.bench import command
 from memsift_ops.errors import Failure
 from tests.ops.cache_bench.test_numbers import turn
 
 
-def run(*arguments):
-    done = CliRunner().invoke(command, arguments, standalone_mode=False)
-    assert done.exception is None, done.output
-    return done
-
-
 @pytest.mark.engine
-def test_a_deck_is_served_from_the_cache_and_a_naive_prompt_is_not():
-    report = json.loads(run("cache", "--keep", "6", "--json").stdout)
+def test_a_deck_is_served_from_the_cache_and_a_naive_prompt_is_not(run):
+    code, out, _ = run("bench", "cache", "--keep", "6", "--json")
+    assert code == 0
+    report = json.loads(out)
     layouts = report["layouts"]
     assert set(layouts) == {"naive", "kind", "deck", "likelihood"}
     wanted = {"cached_share", "prefill_tokens_per_turn", "p50_ms_from_turn_2", "hit_at_3", "mrr"}
@@ -31,23 +25,27 @@ def test_a_deck_is_served_from_the_cache_and_a_naive_prompt_is_not():
 
 
 @pytest.mark.engine
-def test_orders_are_told_for_each_conversation():
-    shown = run("order", "--questions", "1", "--orders", "2").stdout
+def test_orders_are_told_for_each_conversation(run):
+    code, shown, _ = run("bench", "order", "--questions", "1", "--orders", "2")
+    assert code == 0
     assert shown.count("corrected") == 2
 
 
-def test_a_set_without_its_folder_is_refused():
-    done = CliRunner().invoke(command, ["cache", "--set", "locomo"])
-    assert done.exit_code == 2
-    assert "--data" in done.output
+@pytest.mark.parametrize("name", ["cache", "order"])
+def test_a_set_without_its_folder_is_refused(run, name):
+    code, _, said = run("bench", name, "--set", "locomo")
+    assert code == 2
+    assert "--data" in said
 
 
 @pytest.mark.sglang
 @pytest.mark.timeout(600)
-def test_a_real_servers_own_counters_agree_with_ours(monkeypatch, sglang_server):
+def test_a_real_servers_own_counters_agree_with_ours(run, monkeypatch, sglang_server):
     monkeypatch.setenv("MEMSIFT_RUNTIME", "sglang")
     monkeypatch.setenv("MEMSIFT_SGLANG_URL", sglang_server)
-    report = json.loads(run("cache", "--keep", "6", "--json").stdout)
+    code, out, _ = run("bench", "cache", "--keep", "6", "--json")
+    assert code == 0
+    report = json.loads(out)
     assert report["server"]["server"]["cached_tokens"] > 0
     assert report["server"]["off_by"] < 0.01
     assert report["layouts"]["deck"]["cached_share"] > report["layouts"]["naive"]["cached_share"] + 0.2
