@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import itertools
 import resource
 import statistics
@@ -19,6 +18,7 @@ import psutil
 
 from memsift_ops.drain_bench import SENTENCE, SENTENCES, cpu_s
 from memsift_producer import Reranker
+from memsift_schemas.collector import collect_less_often
 
 DOCUMENTS = 50
 QUERY = "What did they say about plan number {at}?"
@@ -97,8 +97,7 @@ async def cost(
         progress: called after each.
     """
     gateway = psutil.Process(pid)
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 100)  # as the gateway's own process has it
+    collect_less_often()  # as the gateway's own process does
     found = []
     async with Reranker.from_url(redis_url, queue=queue, deadline_ms=_DEADLINE_MS) as reranker:
         for _ in range(rounds + 1):

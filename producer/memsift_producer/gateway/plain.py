@@ -57,6 +57,11 @@ class Ranking:
     result: RerankResult
 
     @property
+    def ranker(self) -> str:
+        """Who ranked; our own name where the prefilter did."""
+        return self.result.ranker or "memsift"
+
+    @property
     def tokens(self) -> int:
         """What the model read and wrote; 0 where none did."""
         return self.result.prompt_tokens + self.result.output_tokens

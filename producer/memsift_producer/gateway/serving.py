@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-
 from starlette.applications import Starlette
 
 from memsift_producer.gateway.app import create_app
+from memsift_schemas.collector import collect_less_often
 
 
 def application() -> Starlette:
-    """The application, in a process that does nothing else.
-
-    A call makes hundreds of small objects and no cycles; with Python's defaults the cyclic collector goes
-    through all calls in flight again and again.
-    """
+    """The application, in a process that does nothing else."""
     app = create_app()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 100)
+    collect_less_often()
     return app

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import threading
@@ -14,6 +13,7 @@ from typing import Any
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import ServerClock
+from memsift_schemas.collector import collect_less_often
 from memsift_schemas.redis_link import MEASURE_EVERY_S, REDIS_FAULTS, Pause, connect, end, measure, tell
 from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings
@@ -142,7 +142,7 @@ class DrainService:
             self._drain = drain
             if self._stop_requested.is_set():
                 return
-            _collect_less_often()
+            collect_less_often()
             log.info("ready: jobs are taken from %s", self._settings.queue)
             helpers = [
                 asyncio.create_task(self._be_present(presence, drain, handler, limiter)),
@@ -242,15 +242,3 @@ class DrainService:
             "limit": limiter.limit,
             "cache": handler.cache.as_dict(),
         }
-
-
-def _collect_less_often() -> None:
-    """Keep the cyclic garbage collector out of the hot path.
-
-    A batch makes thousands of small objects and no cycles; with Python's defaults the collector goes through
-    the whole heap of Celery and the model again and again. Measured by `memsift bench drain`: 400 -> 280 us
-    of CPU per job.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 100)

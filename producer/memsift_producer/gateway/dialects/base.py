@@ -45,6 +45,20 @@ Query = Annotated[
 ]
 
 
+ModelName = Annotated[
+    str | None,
+    Field(
+        description="A ranker that the workers serve, such as `jev>local`; any other name: the default one."
+    ),
+]
+
+
+class Usage(Form):
+    """Tokens that the model read and wrote; 0 where it did not answer."""
+
+    total_tokens: int = Field(ge=0)
+
+
 def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

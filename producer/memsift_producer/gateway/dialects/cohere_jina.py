@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from memsift_producer.gateway import body, plain
 from memsift_producer.gateway.call import Call
-from memsift_producer.gateway.dialects.base import Answer, Count, Form, Query, WholeNumber
+from memsift_producer.gateway.dialects.base import Answer, Count, Form, ModelName, Query, Usage, WholeNumber
 from memsift_producer.gateway.problems import Problem
 from memsift_producer.reranker import Reranker
 
@@ -27,10 +27,7 @@ class TextDocument(Form):
 class Request(Form):
     """What a client asks."""
 
-    model: str | None = Field(
-        None,
-        description="A ranker that the workers serve, such as `jev>local`; any other name: the default one.",
-    )
+    model: ModelName = None
     query: Query
     documents: list[str | TextDocument] = Field(min_length=1, repr=False)
     top_n: Count | None = Field(None, description="How many of the best to return; all by default.")
@@ -46,12 +43,6 @@ class Result(Form):
     index: int = Field(ge=0, description="Position among the documents that were sent.")
     relevance_score: float = Field(gt=0, lt=1)
     document: TextDocument | None = None
-
-
-class Usage(Form):
-    """Tokens that the model read and wrote; 0 where it did not answer."""
-
-    total_tokens: int = Field(ge=0)
 
 
 class ApiVersion(Form):
@@ -133,7 +124,7 @@ class CohereJina:
                 result["document"] = {"text": texts[result["index"]]}
         content = {
             "id": ranking.result.job_id,
-            "model": asked.model or ranking.result.ranker or "memsift",
+            "model": asked.model or ranking.ranker,
             "results": results,
             "usage": {"total_tokens": ranking.tokens},
             "meta": {

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from memsift_producer.gateway import body, plain
 from memsift_producer.gateway.call import Call
-from memsift_producer.gateway.dialects.base import Answer, Count, Form, Query
+from memsift_producer.gateway.dialects.base import Answer, Count, Form, ModelName, Query, Usage
 from memsift_producer.gateway.problems import Problem
 from memsift_producer.reranker import Reranker
 
@@ -18,10 +18,7 @@ from memsift_producer.reranker import Reranker
 class Request(Form):
     """What a client asks."""
 
-    model: str | None = Field(
-        None,
-        description="A ranker that the workers serve, such as `jev>local`; any other name: the default one.",
-    )
+    model: ModelName = None
     query: Query
     documents: list[str] = Field(min_length=1, repr=False)
     top_k: Count | None = Field(None, description="How many of the best to return; all by default.")
@@ -35,12 +32,6 @@ class Result(Form):
     index: int = Field(ge=0)
     relevance_score: float = Field(gt=0, lt=1)
     document: str | None = None
-
-
-class Usage(Form):
-    """Tokens that the model read and wrote; 0 where it did not answer."""
-
-    total_tokens: int = Field(ge=0)
 
 
 class Response(Form):
@@ -99,7 +90,7 @@ class Voyage:
         content = {
             "object": "list",
             "data": data,
-            "model": asked.model or ranking.result.ranker or "memsift",
+            "model": asked.model or ranking.ranker,
             "usage": {"total_tokens": ranking.tokens},
         }
         return Answer(orjson.dumps(content), ranking.result)
