@@ -5,6 +5,7 @@ import uuid
 import pytest
 
 from memsift_ops.stack import Stack
+from tests.integration.servers import Servers
 
 
 class Running:
@@ -42,3 +43,11 @@ def mailbox():
     """A reply list that no other test reads, of any queue."""
     name = uuid.uuid4().hex
     return lambda queue: f"{queue}:reply:{name}"
+
+
+@pytest.fixture
+def servers(tmp_path):
+    """Processes of a test's own, stopped after it."""
+    one = Servers(tmp_path)
+    yield one
+    one.stop()

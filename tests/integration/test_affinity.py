@@ -15,7 +15,7 @@ from memsift_producer import Reranker
 from memsift_schemas import Source, keys
 from memsift_schemas.redis_link import BLOCK_S
 from memsift_workers.drain.presence import PRESENCE_EVERY_S, PRESENCE_TTL_S
-from tests.integration.servers import Servers, until
+from tests.integration.servers import until
 from tests.integration.test_worker import wait_until, watch
 from tests.samples import job, memories
 
@@ -24,13 +24,6 @@ pytestmark = pytest.mark.stack
 SESSIONS, TURNS = 8, 4
 # One job at a time, so that others wait.
 SLOW = {"scripted_ms": 3_000, "batch_max": 1, "batches_in_flight": 1, "runtime_concurrency": 1}
-
-
-@pytest.fixture
-def servers(tmp_path):
-    one = Servers(tmp_path)
-    yield one
-    one.stop()
 
 
 @pytest.fixture

@@ -13,19 +13,12 @@ from redis.exceptions import RedisError
 from memsift_ops import services, valkey
 from memsift_producer import Reranker
 from memsift_schemas import Source
-from tests.integration.servers import Servers, answers, until
+from tests.integration.servers import answers, until
 from tests.samples import memories
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(180)]
 
 TAGGED = "{memsift.test}"
-
-
-@pytest.fixture
-def servers(tmp_path):
-    one = Servers(tmp_path)
-    yield one
-    one.stop()
 
 
 def local(port):

@@ -9,18 +9,11 @@ from memsift_ops import services
 from memsift_producer import Reranker
 from memsift_schemas import Cause, Source
 from memsift_schemas.redis_link import connect, tell
-from tests.integration.servers import Servers, until
+from tests.integration.servers import until
 from tests.integration.tls import Authority, tls_front
 from tests.samples import memories
 
 pytestmark = pytest.mark.stack
-
-
-@pytest.fixture
-def servers(tmp_path):
-    one = Servers(tmp_path)
-    yield one
-    one.stop()
 
 
 def plain_port(valkey_url):

@@ -13,7 +13,7 @@ from redis import Redis
 from memsift_schemas import Cause
 from memsift_schemas.result import Source
 from memsift_workers.flow.shared_limit import runtime_key
-from tests.integration.servers import Servers, until
+from tests.integration.servers import until
 from tests.integration.test_worker import live_job, raw, replies
 
 pytestmark = [
@@ -28,15 +28,8 @@ READY = "ready: jobs are taken"
 
 
 @pytest.fixture
-def servers(tmp_path):
-    one = Servers(tmp_path)
-    yield one
-    one.stop()
-
-
-@pytest.fixture
 def begin(servers, valkey_url, queue, sglang_process):
-    """Begin a worker that asks the real server, one prompt per job."""
+    """Begin a worker that asks the real server, two prompts per job."""
     asks = {"runtime": "sglang", "sglang_url": sglang_process.url, "strategy": "listwise"}
     return lambda **settings: servers.begin_worker(valkey_url, queue, **{**asks, **settings})
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memsift_workers.runtimes.base import Answer, Call, Runtime
+from memsift_workers.runtimes.wrapper import Wrapper
 from memsift_workers.strategies.listwise import NOTHING
 
 
@@ -26,33 +27,19 @@ class Count:
     asked_cached: int = 0
 
 
-class Meter:
+class Meter(Wrapper):
     """A runtime that is shared and counted; whoever started it closes it."""
 
     def __init__(self, inner: Runtime) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self.count = Count()
-
-    @property
-    def name(self) -> str:
-        """The inner runtime's."""
-        return self._inner.name
-
-    @property
-    def model(self) -> str:
-        """The inner runtime's."""
-        return self._inner.model
 
     async def start(self) -> None:
         """It is started."""
 
-    async def usable_labels(self, labels: Sequence[str]) -> tuple[str, ...]:
-        """See `Runtime.usable_labels`."""
-        return await self._inner.usable_labels(labels)
-
     async def run(self, calls: Sequence[Call], *, timeout: float) -> list[Answer]:
         """See `Runtime.run`."""
-        answers = await self._inner.run(calls, timeout=timeout)
+        answers = await super().run(calls, timeout=timeout)
         for call, answer in zip(calls, answers, strict=True):
             self.count.prompt += answer.prompt_tokens
             self.count.cached += answer.cached_tokens

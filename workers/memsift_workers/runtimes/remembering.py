@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from memsift_schemas.clock import Clock
 from memsift_workers.runtimes.base import Answer, Call, Likelihood, Runtime
+from memsift_workers.runtimes.wrapper import Wrapper
 
 # A question about 20 memories is 20 answers of 0.3 kB: 1,000 questions, 6 MB.
 MAX_ANSWERS = 20_000
@@ -22,7 +23,7 @@ MAX_ANSWERS = 20_000
 LIFETIME_S = 600.0
 
 
-class Remembering:
+class Remembering(Wrapper):
     """Any runtime, with a memory for its answers.
 
     Keys are keyed hashes, values are numbers (and a scorecard's JSON); no prompt is kept. An answer from
@@ -30,28 +31,10 @@ class Remembering:
     """
 
     def __init__(self, inner: Runtime, clock: Clock) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._clock = clock
         self._secret = secrets.token_bytes(16)
         self._answers: OrderedDict[bytes, tuple[float, Answer]] = OrderedDict()
-
-    @property
-    def name(self) -> str:
-        """The inner runtime's."""
-        return self._inner.name
-
-    @property
-    def model(self) -> str:
-        """The inner runtime's."""
-        return self._inner.model
-
-    async def start(self) -> None:
-        """See `Runtime.start`."""
-        await self._inner.start()
-
-    async def usable_labels(self, labels: Sequence[str]) -> tuple[str, ...]:
-        """See `Runtime.usable_labels`."""
-        return await self._inner.usable_labels(labels)
 
     async def run(self, calls: Sequence[Call], *, timeout: float) -> list[Answer]:
         """See `Runtime.run`; only calls that are not remembered reach the model, each once."""
@@ -69,7 +52,7 @@ class Remembering:
     async def close(self) -> None:
         """See `Runtime.close`."""
         self._answers.clear()
-        await self._inner.close()
+        await super().close()
 
     def _key(self, call: Call) -> bytes:
         # With their lengths before them, no two different calls give one text.
