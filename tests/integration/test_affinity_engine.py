@@ -7,11 +7,11 @@ import pytest
 
 from memsift_producer import Reranker
 from memsift_schemas import Source
-from tests.integration.test_affinity import Seen, begin, frontend, servers
+from tests.integration.test_affinity import Seen, begin, frontend
 from tests.integration.test_worker import wait_until
 from tests.samples import memories
 
-__all__ = ["begin", "frontend", "servers"]
+__all__ = ["begin", "frontend"]
 
 # Two engines on two cores take their time to load.
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]

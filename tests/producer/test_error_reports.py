@@ -2,10 +2,10 @@
 
 import pytest
 import sentry_sdk
-from sentry_sdk.transport import Transport
 
 from memsift_producer import Reranker, SyncReranker
 from memsift_schemas import InvalidInput, ProducerSettings
+from tests.sentry_recorder import Recorder
 
 SECRET = "xyzzy-secret"
 # In a module's variable and not in a frame's: the frontend's own frames are its own matter.
@@ -18,17 +18,10 @@ WRONG = [
 ]
 
 
-class Recorder(Transport):
-    sent: list = []  # noqa: RUF012  # shared on purpose: Sentry makes the instance
-
-    def capture_envelope(self, envelope):
-        self.sent.append(envelope.serialize())
-
-
 @pytest.fixture
 def sentry():
     """As an application starts it that has heard nothing of privacy: local variables are on."""
-    Recorder.sent = []
+    Recorder.forget()
     sentry_sdk.init(dsn="https://key@sentry.invalid/1", transport=Recorder, default_integrations=False)
     yield Recorder
     sentry_sdk.get_client().close()

@@ -9,9 +9,9 @@ from typing import Any
 from memsift_ops.evaluation import case_list, conclusion, glance, plots, tables
 from memsift_ops.evaluation.bad_cases import SHOWN, BadCases
 from memsift_ops.evaluation.glance import Sets
-from memsift_ops.evaluation.markup import Markup, raw, tag
+from memsift_ops.evaluation.markup import Markup, tag
 from memsift_ops.evaluation.outcome import PREFILTER, Outcome
-from memsift_ops.evaluation.style import STYLE, colour_classes
+from memsift_ops.evaluation.page import whole
 
 # The picture of one set, or None where there is nothing to draw.
 Draw = Callable[[str, Mapping[str, Mapping[str, Any]]], Markup | None]
@@ -26,14 +26,8 @@ def page(report: Mapping[str, Any], outcomes: Sequence[Outcome], found: Sequence
         found: bad cases; whether they carry texts was decided when they were collected.
     """
     sets: Sets = report["sets"]
-    head = tag(
-        "head",
-        raw('<meta charset="utf-8" /><meta name="viewport" content="width=device-width, initial-scale=1" />'),
-        tag("title", "memsift eval"),
-        tag("style", raw(STYLE + colour_classes())),
-    )
-    body = tag(
-        "main",
+    return whole(
+        "memsift eval",
         tag("h1", "Which ranker?"),
         tag("p", conclusion.sentence(sets), class_="conclusion"),
         *_warning(sets),
@@ -44,7 +38,6 @@ def page(report: Mapping[str, Any], outcomes: Sequence[Outcome], found: Sequence
         *_bad_cases(found, sets),
         tag("footer", _footer(report)),
     )
-    return "<!DOCTYPE html>\n" + tag("html", head, tag("body", body), lang="en") + "\n"
 
 
 def _warning(sets: Sets) -> list[Markup]:

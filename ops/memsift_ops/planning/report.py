@@ -7,6 +7,7 @@ from typing import Any
 
 from memsift_ops.evaluation import plots
 from memsift_ops.evaluation.markup import Markup, raw, tag
+from memsift_ops.evaluation.page import whole
 from memsift_ops.evaluation.plots.canvas import WIDTH
 from memsift_ops.evaluation.style import STYLE, colour_classes
 from memsift_ops.planning import pictures, telling
@@ -26,8 +27,6 @@ def page(asked: Request, found: Mapping[str, Tried], shown: Cards, target_ms: fl
         shown: the number of cards that a row is told for, where there is one.
         target_ms: for the 99th percentile.
     """
-    meta = '<meta charset="utf-8" /><meta name="viewport" content="width=device-width, initial-scale=1" />'
-    head = tag("head", raw(meta), tag("title", "memsift plan"), tag("style", raw(STYLE + colour_classes())))
     drawn = [
         tag("figure", tag("figcaption", title), picture, class_="card")
         for title, picture in _pictures(found, shown, target_ms)
@@ -37,8 +36,8 @@ def page(asked: Request, found: Mapping[str, Tried], shown: Cards, target_ms: fl
         for name, tried in found.items()
         if tried.why
     ]
-    body = tag(
-        "main",
+    return whole(
+        "memsift plan",
         tag("h1", "How many cards?"),
         tag("p", _answer(asked, found, shown, target_ms), class_="conclusion"),
         tag("p", telling.load(asked)),
@@ -48,7 +47,6 @@ def page(asked: Request, found: Mapping[str, Tried], shown: Cards, target_ms: fl
         tag("p", telling.legend(found, shown, target_ms)),
         tag("footer", _footer(asked)),
     )
-    return "<!DOCTYPE html>\n" + tag("html", head, tag("body", body), lang="en") + "\n"
 
 
 def picture(asked: Request, found: Mapping[str, Tried], shown: Cards, target_ms: float) -> str:
@@ -69,8 +67,10 @@ def picture(asked: Request, found: Mapping[str, Tried], shown: Cards, target_ms:
     ground = tag("rect", fill="var(--card)", **size)
     box = f"0 0 {size['width']:g} {size['height']:g}"
     about = tag("title", telling.load(asked))
-    whole = tag("svg", about, style, ground, *parts, xmlns="http://www.w3.org/2000/svg", viewBox=box, **size)
-    return whole + "\n"
+    drawing = tag(
+        "svg", about, style, ground, *parts, xmlns="http://www.w3.org/2000/svg", viewBox=box, **size
+    )
+    return drawing + "\n"
 
 
 def _pictures(found: Mapping[str, Tried], shown: Cards, target_ms: float) -> list[tuple[str, Markup]]:
@@ -113,8 +113,8 @@ def _table(found: Mapping[str, Tried], shown: Cards) -> Markup:
         )
         for at, (name, tried) in enumerate(found.items())
     ]
-    whole = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))
-    return tag("div", whole, class_="scroll", role="region", aria_label="Rows", tabindex=0)
+    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))
+    return tag("div", table, class_="scroll", role="region", aria_label="Rows", tabindex=0)
 
 
 def _footer(asked: Request) -> str:

@@ -6,9 +6,9 @@ import logging
 import pytest
 import sentry_sdk
 from sentry_sdk.integrations.logging import LoggingIntegration
-from sentry_sdk.transport import Transport
 
 from tests.producer.gateway.conftest import bearer, entry, serving
+from tests.sentry_recorder import Recorder
 
 SECRET = "xyzzy-secret"
 MEMORY = {"id": "m1", "text": SECRET, "created_at": None}
@@ -39,17 +39,10 @@ BODIES = {
 CASES = [(path, body) for path, bodies in BODIES.items() for body in bodies]
 
 
-class Recorder(Transport):
-    sent: list = []  # noqa: RUF012  # shared on purpose: Sentry makes the instance
-
-    def capture_envelope(self, envelope):
-        self.sent.append(envelope.serialize())
-
-
 @pytest.fixture
 def sentry():
     """As an application starts it that has heard nothing of privacy: each log line is an event."""
-    Recorder.sent = []
+    Recorder.forget()
     sentry_sdk.init(
         dsn="https://key@sentry.invalid/1",
         transport=Recorder,
