@@ -69,6 +69,21 @@ def test_schemathesis_finds_a_contract_that_does_not_hold(gateway):
     assert "cost_usd" in output
 
 
+@pytest.mark.stack
+@pytest.mark.timeout(300)
+def test_schemathesis_finds_what_is_taken_against_the_contract(gateway):
+    url, folder = gateway
+    # Given a document that allows a single document, where the gateway takes a thousand
+    with urllib.request.urlopen(f"{url}/openapi.json") as answer:
+        document = json.load(answer)
+    document["components"]["schemas"]["VoyageRequest"]["properties"]["documents"]["maxItems"] = 1
+    (folder / "narrow.json").write_text(json.dumps(document))
+    # When it is run, then what is taken all the same is found
+    code, output = schemathesis(folder / "narrow.json", url, folder, "--include-path=/voyage/v1/rerank")
+    assert code == 1
+    assert "Schema-violating request accepted" in output
+
+
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
 async def test_the_examples_are_what_they_are_examples_of(client, dialect):
     asked, answered = dialect.example
