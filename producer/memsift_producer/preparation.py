@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import sentry_sdk
 from pydantic import ValidationError
@@ -92,19 +92,10 @@ def prepare(
     """
     __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
     started = clock.monotonic()
-    top_k = settings.top_k if question.top_k is None else question.top_k
-    least = settings.min_relevance if question.min_relevance is None else question.min_relevance
-    time_left = settings.deadline_ms / 1e3 if question.deadline is None else float(question.deadline)
-    if not 0 < time_left <= MAX_DEADLINE_S:
-        raise InvalidInput(f"deadline: must be seconds from now, above 0 and at most {MAX_DEADLINE_S:g}")
+    limits = _limits(question, settings)
     if not question.memories:
-        empty = RerankResult(
-            job_id=uuid.uuid4().hex, ranking=(), source=Source.PREFILTER, cause=Cause.NO_CANDIDATES
-        )
-        return Prepared(None, b"", empty, {}, top_k, least, time_left)
-
-    limits = {"top_k": top_k, "min_relevance": least}
-    asked = _validated(question, limits, reply_to=reply_to, now=clock.time(), time_left=time_left)
+        return _nothing(limits)
+    asked = _asked(question, limits, reply_to=reply_to, now=clock.time())
     found = prefilter(
         asked.query,
         asked.candidates,
@@ -121,12 +112,38 @@ def prepare(
         job_id=job.id,
         ranking=ranking,
         source=Source.PREFILTER,
-        selected=select(ranking, top_k=top_k, min_relevance=least),
+        selected=select(ranking, top_k=limits.top_k, min_relevance=limits.min_relevance),
         pruned=found.pruned,
         timings_ms={"prefilter": (clock.monotonic() - started) * 1e3},
     )
-    by_id = {memory.id: memory for memory in asked.candidates}
-    return Prepared(job, raw, fallback, by_id, top_k, least, time_left)
+    return Prepared(job, raw, fallback, _by_id(asked), *limits)
+
+
+def prepare_as_given(question: Question, *, settings: ProducerSettings, clock: Clock) -> Prepared:
+    """An answer that costs next to nothing, and no job: the memories in the order in which recall found them.
+
+    Args:
+        question: what the frontend asks; all of it is checked.
+        settings: default deadline and top_k.
+        clock: tells the time.
+
+    Raises:
+        InvalidInput: an argument is wrong; says which, never its text.
+    """
+    __tracebackhide__ = True
+    limits = _limits(question, settings)
+    if not question.memories:
+        return _nothing(limits)
+    asked = _asked(question, limits, reply_to=None, now=clock.time())
+    ranking = ranked((memory.id, float(-place), None) for place, memory in enumerate(asked.candidates))
+    result = RerankResult(
+        job_id=asked.id,
+        ranking=ranking,
+        source=Source.PREFILTER,
+        cause=Cause.OVERLOADED,
+        selected=select(ranking, top_k=limits.top_k, min_relevance=limits.min_relevance),
+    )
+    return Prepared(None, b"", result, _by_id(asked), *limits)
 
 
 def prepare_warm_up(
@@ -150,6 +167,40 @@ def prepare_warm_up(
     )
     job = _with_candidates(asked, found)
     return job, _message(job, settings.queue, ring)
+
+
+class _Limits(NamedTuple):
+    """What applies to a question: its own word, else the setting's."""
+
+    top_k: int
+    min_relevance: float
+    time_left: float
+
+
+def _limits(question: Question, settings: ProducerSettings) -> _Limits:
+    time_left = settings.deadline_ms / 1e3 if question.deadline is None else float(question.deadline)
+    if not 0 < time_left <= MAX_DEADLINE_S:
+        raise InvalidInput(f"deadline: must be seconds from now, above 0 and at most {MAX_DEADLINE_S:g}")
+    top_k = settings.top_k if question.top_k is None else question.top_k
+    least = settings.min_relevance if question.min_relevance is None else question.min_relevance
+    return _Limits(top_k, least, time_left)
+
+
+def _nothing(limits: _Limits) -> Prepared:
+    empty = RerankResult(
+        job_id=uuid.uuid4().hex, ranking=(), source=Source.PREFILTER, cause=Cause.NO_CANDIDATES
+    )
+    return Prepared(None, b"", empty, {}, *limits)
+
+
+def _asked(question: Question, limits: _Limits, *, reply_to: str | None, now: float) -> RerankJob:
+    __tracebackhide__ = True
+    more = {"top_k": limits.top_k, "min_relevance": limits.min_relevance}
+    return _validated(question, more, reply_to=reply_to, now=now, time_left=limits.time_left)
+
+
+def _by_id(job: RerankJob) -> dict[str, Memory]:
+    return {memory.id: memory for memory in job.candidates}
 
 
 def _message(job: RerankJob, queue: str, ring: KeyRing | None) -> bytes:

@@ -195,7 +195,6 @@ class Reranker:
             InvalidInput: an argument is wrong. Operational faults never raise.
         """
         __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
-        started = self._clock.monotonic()
         question = Question(
             query=query,
             memories=memories,
@@ -210,6 +209,16 @@ class Reranker:
             ranker=ranker,
             query_embedding=query_embedding,
         )
+        return await self.answer(question)
+
+    async def answer(self, question: Question) -> Reranking:
+        """`rerank` for who has the arguments in one piece.
+
+        Raises:
+            InvalidInput: one of them is wrong. Operational faults never raise.
+        """
+        __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
+        started = self._clock.monotonic()
         prepared = prepare(
             question,
             settings=self.settings,

@@ -106,11 +106,13 @@ class RerankResult(Model):
     deck: DeckUse | None = None
 
 
-def ranked(places: Iterable[tuple[str, float, float]], *, curve: Curve | None) -> tuple[Ranked, ...]:
+def ranked(
+    places: Iterable[tuple[str, float, float | None]], *, curve: Curve | None = None
+) -> tuple[Ranked, ...]:
     """A ranking with what is known of each place's relevance.
 
     Args:
-        places: id, score and evidence, best first.
+        places: id, score and evidence, best first; None where there is none.
         curve: turns evidence into relevance; None: none is known.
     """
     return _RANKING.validate_python(
@@ -119,7 +121,7 @@ def ranked(places: Iterable[tuple[str, float, float]], *, curve: Curve | None) -
                 "id": id_,
                 "score": score,
                 "evidence": evidence,
-                "relevance": curve.probability(evidence) if curve else None,
+                "relevance": curve.probability(evidence) if curve and evidence is not None else None,
             }
             for id_, score, evidence in places
         ]

@@ -30,7 +30,7 @@ _REQUEST_ID = re.compile(rb"[\w.:-]{1,128}", re.ASCII)
 _MILLISECONDS = re.compile(r"[0-9]{1,9}")
 _ID: TypeAdapter[str] = TypeAdapter(Id)
 # A call whose time has run out while its body came is still answered, by the prefilter.
-_LEAST_S = 1e-6
+LEAST_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +84,12 @@ class Call:
     def time_left(self, deadline_ms: int | None = None) -> float:
         """Seconds until it must be answered, always above 0.
 
-        Where the calls that wait behind it would begin too late, it has next to none: the model is not asked,
-        which takes a third of a call's processor time, and the prefilter answers all of them sooner.
-
         Args:
             deadline_ms: by the body, which beats the header.
         """
         most = self.settings.gateway_max_deadline_ms
         allowed_s = min(self.deadline_ms if deadline_ms is None else deadline_ms, most) / 1e3
-        left_s = allowed_s - (self.clock.monotonic() - self.arrived)
-        return _LEAST_S if self.turns.line_s > left_s else max(left_s, _LEAST_S)
+        return max(allowed_s - (self.clock.monotonic() - self.arrived), LEAST_S)
 
 
 def request_id(headers: Headers) -> str:

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from memsift_producer.gateway.asking import ask
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.problems import Invalid, TooLarge
 from memsift_producer.gateway.scores import relevance_scores
 from memsift_producer.gateway.shortlist import shortlist, surely_fits
+from memsift_producer.preparation import Question
 from memsift_producer.reranker import Reranker
 from memsift_schemas.errors import InvalidInput
 from memsift_schemas.memory import Memory
@@ -88,16 +90,16 @@ async def rank(asked: Asked, call: Call, reranker: Reranker) -> Ranking:
     rows = [{"id": name, "text": asked.texts[at], "created_at": None} for name, at in named.items()]
     memories, behind = await _chosen(asked.query, rows, reranker.settings.kept_for(ranker))
     try:
-        reranking = await reranker.rerank(
+        question = Question(
             query=asked.query,
             memories=memories,
             user=user,
             session=call.session,
             # Who asks for all of them says nothing about how many the prompt will hold.
             top_k=asked.top if asked.top is not None and asked.top < len(memories) else None,
-            deadline=call.time_left(),
             ranker=ranker,
         )
+        reranking = await ask(question, call, reranker)
     except InvalidInput as error:
         raise Invalid(str(error)) from None
     result = reranking.result

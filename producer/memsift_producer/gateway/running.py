@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from enum import Enum, auto
 from typing import Any, TypeVar
 
 from starlette.types import Receive
@@ -15,6 +16,16 @@ T = TypeVar("T")
 
 # Weight of the newest turn in the mean.
 SMOOTHING = 0.1
+# How much of its time a call may still have to wait for its turn; in the rest its answer is written and read.
+FOR_WAITING = 0.8
+
+
+class Pace(Enum):
+    """Who answers a call, so that those behind it are answered by their deadlines as well."""
+
+    MODEL = auto()  # the usual case
+    PREFILTER = auto()  # saves the job, and the model's answer to it
+    AS_GIVEN = auto()  # saves the prefilter too: the order in which recall found them
 
 
 class Turns:
@@ -32,13 +43,21 @@ class Turns:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._waiting = 0
-        self._turn_s = 0.0
+        self._turn_s: dict[Pace, float] = {}
         self._began: float | None = None  # when the last turn began, if another call waited then
+        self._pace: Pace | None = None  # at which it goes, once that is known
 
-    @property
-    def line_s(self) -> float:
-        """Seconds until the last call that waits now will have begun."""
-        return self._waiting * self._turn_s
+    def pace(self, left_s: float) -> Pace:
+        """For the call whose turn it is, the best pace at which those that wait now still begin in time.
+
+        Args:
+            left_s: seconds until it must be answered; those behind it are taken to have as many.
+        """
+        in_time = (
+            pace for pace in Pace if self._waiting * self._turn_s.get(pace, 0.0) <= left_s * FOR_WAITING
+        )
+        self._pace = pace = next(in_time, Pace.AS_GIVEN)
+        return pace
 
     async def run(self, receive: Receive, work: Coroutine[Any, Any, T]) -> T:
         """The work's result.
@@ -74,10 +93,12 @@ class Turns:
 
     def _measure(self) -> None:
         now = self._clock.monotonic()
-        if self._began is not None:
+        if self._began is not None and self._pace is not None:
             took = now - self._began
-            self._turn_s += (took - self._turn_s) * (SMOOTHING if self._turn_s else 1.0)
+            mean = self._turn_s.get(self._pace, took)
+            self._turn_s[self._pace] = mean + (took - mean) * SMOOTHING
         self._began = now if self._waiting else None
+        self._pace = None
 
 
 async def _gone(receive: Receive, task: asyncio.Future[Any]) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memsift_producer.gateway.running import Pace, Turns
 from memsift_schemas import Cause, Refusal
 from tests.producer.gateway.conftest import DOCUMENTS, NOWHERE, QUERY, serving
 
@@ -42,6 +43,24 @@ async def test_a_refusal_of_the_worker_is_a_fallback(client, worker, path):
     answer = await client.post(path, json=BODIES[path])
     assert answer.status_code == 200
     assert origin(answer) == ["prefilter", "runtime_unavailable"]
+
+
+@pytest.mark.parametrize("path", BODIES)
+async def test_where_those_behind_have_no_time_for_the_prefilter_either_it_is_the_order_given(
+    client, worker, path, monkeypatch
+):
+    # Given a line in which only the order given is quick enough
+    monkeypatch.setattr(Turns, "pace", lambda *_: Pace.AS_GIVEN)
+    answer = await client.post(path, json=BODIES[path])
+    # Then nobody is asked, and every document has its place
+    assert (answer.status_code, worker.jobs) == (200, [])
+    assert origin(answer) == ["prefilter", "overloaded"]
+    assert first(path, answer.json()) == (0, 3)
+    # And wrong input is still refused, and nothing to rank is still nothing
+    wrong = await client.post(path, json={**BODIES[path], "query": ""})
+    assert wrong.status_code == 422
+    none = {name: [] if isinstance(value, list) else value for name, value in BODIES[path].items()}
+    assert (await client.post(path, json=none)).headers.get("x-memsift-cause") in ("no_candidates", None)
 
 
 async def test_an_open_breaker_is_a_fallback(valkey_url, queue, worker):

@@ -3,10 +3,12 @@
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memsift_producer.gateway.body import Gone
 from memsift_producer.gateway.call import Call
-from memsift_producer.gateway.running import Turns
+from memsift_producer.gateway.running import FOR_WAITING, Pace, Turns
 from memsift_schemas import GatewaySettings, SystemClock
 
 
@@ -104,32 +106,59 @@ async def test_a_client_that_goes_away_before_its_turn_gives_it_up():
     assert begun == [True]
 
 
-async def test_the_line_is_as_long_as_its_turns_take(clock):
-    # Given calls of a quarter of a second each, of which nine wait
-    turns, lines = Turns(clock), []
+async def test_those_behind_decide_at_which_pace_a_call_is_answered(clock):
+    # Given twenty calls of two seconds' patience, of which one at the model's pace takes .25 s
+    turns, paces = Turns(clock), []
+    takes = {Pace.MODEL: 0.25, Pace.PREFILTER: 0.125, Pace.AS_GIVEN: 0.01}
+    begun, ends = 0.0, clock.monotonic() + 2
 
     async def work():
-        clock.advance(0.25)
-        lines.append(turns.line_s)
+        nonlocal begun
+        begun = clock.monotonic()
+        paces.append(turns.pace(ends - begun))
+        clock.advance(takes[paces[-1]])
         await asyncio.sleep(0)
 
-    await asyncio.gather(*(turns.run(never, work()) for _ in range(10)))
-    # Then the first two know nothing, and each later one how long those behind it take
-    assert lines == [0, 0, *[0.25 * waiting for waiting in range(7, -1, -1)]]
-    # And what came between two calls of which none waited is no turn
-    clock.advance(1000)
-    await turns.run(never, work())
-    await turns.run(never, work())
-    assert lines[-2:] == [0, 0]
-    assert turns._turn_s == 0.25
+    await asyncio.gather(*(turns.run(never, work()) for _ in range(20)))
+    # Then each pace is tried once it is needed, and all of them begin in time
+    assert paces[:2] == [Pace.MODEL, Pace.MODEL]
+    assert set(paces) == set(Pace)
+    assert begun <= ends
+    # And as soon as the line is short again, the model is asked
+    assert paces[-1] is Pace.MODEL
 
 
-@pytest.mark.parametrize(("waiting", "left"), [(0, 0.9), (8, 0.9), (10, 0.0)])
-def test_where_those_behind_would_be_late_the_model_is_not_asked(clock, waiting, left):
-    # Given a call of a second's patience, a tenth of it gone, and a line in which each takes a tenth
-    turns = Turns(clock)
-    turns._waiting, turns._turn_s = waiting, 0.1
-    call = Call(None, None, "s", 1000, clock.monotonic(), GatewaySettings(), clock, turns)
-    clock.advance(0.1)
-    assert call.time_left() == pytest.approx(left, abs=1e-5)
+async def test_what_comes_between_two_calls_of_which_none_waits_is_no_turn(clock):
+    turns, paces = Turns(clock), []
+
+    async def work():
+        paces.append(turns.pace(0.1))
+        await asyncio.sleep(0)
+
+    for _ in range(3):
+        await turns.run(never, work())
+        clock.advance(1000)
+    assert turns._turn_s == {}
+    assert paces == [Pace.MODEL] * 3
+
+
+@given(
+    waiting=st.integers(0, 50),
+    costs=st.lists(st.floats(0.001, 1), min_size=3, max_size=3),
+    left=st.floats(1e-6, 10),
+)
+def test_the_best_pace_that_lets_the_last_one_begin_in_time(waiting, costs, left):
+    turns = Turns(SystemClock())
+    turns._waiting, turns._turn_s = waiting, dict(zip(Pace, costs, strict=True))
+    pace = turns.pace(left)
+    fits = [one for one in Pace if waiting * turns._turn_s[one] <= FOR_WAITING * left]
+    assert pace is (fits[0] if fits else Pace.AS_GIVEN)
+
+
+def test_a_call_has_the_time_that_is_left_of_its_deadline_and_always_some(clock):
+    call = Call(None, None, "s", 1000, clock.monotonic(), GatewaySettings(), clock, Turns(clock))
+    clock.advance(0.25)
+    assert call.time_left() == pytest.approx(0.75)
+    assert call.time_left(500) == pytest.approx(0.25)
+    clock.advance(2)
     assert call.time_left() > 0

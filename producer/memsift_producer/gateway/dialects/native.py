@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 from pydantic import AwareDatetime, BaseModel, Field, FiniteFloat
 
 from memsift_producer.gateway import body
+from memsift_producer.gateway.asking import ask
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.dialects.base import Answer, Count, Form, PromptSize, Query
 from memsift_producer.gateway.problems import Invalid, Problem, TooLarge
+from memsift_producer.preparation import Question
 from memsift_producer.reranker import Reranker
 from memsift_schemas.errors import InvalidInput, JobTooLarge
 from memsift_schemas.job import MAX_CANDIDATES
@@ -97,7 +99,7 @@ class Native:
         asked = body.parse(Request, raw)
         user = call.user(asked.user)
         try:
-            reranking = await reranker.rerank(
+            question = Question(
                 query=asked.query,
                 memories=asked.candidates,
                 user=user,
@@ -106,11 +108,11 @@ class Native:
                 activity=asked.activity,
                 top_k=asked.top_k,
                 min_relevance=asked.min_relevance,
-                deadline=call.time_left(asked.deadline_ms),
                 now=asked.now,
                 ranker=asked.ranker,
                 query_embedding=asked.query_embedding,
             )
+            reranking = await ask(question, call, reranker, asked.deadline_ms)
         except JobTooLarge as error:
             raise TooLarge(str(error)) from None
         except InvalidInput as error:
