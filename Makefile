@@ -3,15 +3,16 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: install demo up test test-fast test-clients test-sglang chaos chaos-quick lint docs clean
+.PHONY: install demo up test test-fast test-clients test-sglang test-browser chaos chaos-quick lint docs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         play two conversations through Redis and a real model"
-	@echo "make test         all tests but those that need SGLang"
+	@echo "make test         all tests but those that need SGLang, a browser or clients from PyPI"
 	@echo "make test-fast    only those that need neither model nor worker processes"
 	@echo "make test-clients the HTTP gateway through real clients from PyPI (installs 0.8 GB)"
 	@echo "make test-sglang  the tests against a real SGLang on the CPU (installs 1.6 GB)"
+	@echo "make test-browser the pages in a real browser (installs Debian's chromium when run as root)"
 	@echo "make chaos        break everything on purpose and count what callers got (half an hour)"
 	@echo "make chaos-quick  the same in a minute, as CI runs it"
 	@echo "make up           run Valkey, a worker and Flower on this machine"
@@ -35,7 +36,7 @@ test: install
 	$(BIN)/python -m pytest
 
 test-fast: install
-	$(BIN)/python -m pytest -m "not stack and not engine and not install and not clients and not sglang"
+	$(BIN)/python -m pytest -m "not stack and not engine and not install and not clients and not sglang and not browser"
 
 test-clients: install
 	$(BIN)/python -m tests.clients.environment
@@ -44,6 +45,10 @@ test-clients: install
 test-sglang: install
 	$(BIN)/python -m tests.sglang_cpu.server --prepare
 	MEMSIFT_TEST_SGLANG=1 $(BIN)/python -m pytest -m sglang
+
+test-browser: install
+	$(BIN)/python -m tests.browser.environment
+	MEMSIFT_TEST_BROWSER=1 $(BIN)/python -m pytest -m browser
 
 chaos: install
 	$(BIN)/memsift chaos --out build/chaos.json
