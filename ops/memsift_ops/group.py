@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "Compare two reports of `memsift eval`, noise told apart.",
     "convert": "Make an evaluation set of your own CSV or JSON lines.",
     "demo": "Play two conversations through Redis and a real model.",
+    "doctor": "Look at a deployment and say what is wrong, with remedies.",
     "eval": "Measure rankers on labelled questions: precision, latency, cost.",
     "gateway": "Serve HTTP to clients that speak a reranking API.",
     "model": "Fetch and list model weights.",

@@ -17,7 +17,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -60,9 +60,11 @@ class Server:
 
     Args:
         port: 0 takes a free one.
+        flags: beside the usual ones.
     """
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, flags: Sequence[str] = ()) -> None:
+        self._flags = tuple(flags)
         self._environment, self._model = prepare()
         self._port = port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
@@ -77,7 +79,7 @@ class Server:
         log = self._environment.home / f"server-{self._port}.log"
         command = [str(self._environment.python), "-m", "sglang.launch_server"]
         command += ["--host", HOST, "--port", str(self._port)]
-        command += ["--model-path", str(self._model), "--served-model-name", MODEL, *FLAGS]
+        command += ["--model-path", str(self._model), "--served-model-name", MODEL, *FLAGS, *self._flags]
         with log.open("wb") as output:
             # A session of its own, so that the scheduler and detokenizer that it spawns can be ended with it.
             self._process = subprocess.Popen(
