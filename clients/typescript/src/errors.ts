@@ -1,0 +1,16 @@
+/** What a caller did wrong, said without any memory text. Operational faults never throw. */
+
+/** An argument is wrong: the same call can never succeed. Names the place and the remedy, never the text. */
+export class InvalidInput extends Error {
+  override name = "InvalidInput";
+}
+
+/** The encoded job is over 256 KiB: send fewer or shorter memories or turns. */
+export class JobTooLarge extends InvalidInput {
+  override name = "JobTooLarge";
+}
+
+/** A setting is wrong; the message begins with its name. */
+export class SettingsError extends Error {
+  override name = "SettingsError";
+}
