@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: install demo up test test-fast test-clients test-sglang test-browser chaos chaos-quick lint docs clean
+.PHONY: install demo up test test-fast test-clients test-typescript test-sglang test-browser chaos chaos-quick lint docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make test         all tests but those that need SGLang, a browser or clients from PyPI"
 	@echo "make test-fast    only those that need neither model nor worker processes"
 	@echo "make test-clients the HTTP gateway through real clients from PyPI (installs 0.8 GB)"
+	@echo "make test-typescript  the TypeScript client, alone and against a real worker (needs Node.js 20)"
 	@echo "make test-sglang  the tests against a real SGLang on the CPU (installs 1.6 GB)"
 	@echo "make test-browser the pages in a real browser (installs Debian's chromium when run as root)"
 	@echo "make chaos        break everything on purpose and count what callers got (half an hour)"
@@ -42,6 +43,11 @@ test-clients: install
 	$(BIN)/python -m tests.clients.environment
 	MEMSIFT_TEST_CLIENTS=1 $(BIN)/python -m pytest -m clients
 
+test-typescript: install
+	@command -v npm >/dev/null || { echo "make test-typescript needs Node.js 20 or newer, with npm" >&2; exit 1; }
+	cd clients/typescript && npm ci --no-audit --no-fund && npm test
+	cd clients/typescript && MEMSIFT_TEST_PYTHON=$(abspath $(BIN)/python) npm run test:integration
+
 test-sglang: install
 	$(BIN)/python -m tests.sglang_cpu.server --prepare
 	MEMSIFT_TEST_SGLANG=1 $(BIN)/python -m pytest -m sglang
@@ -63,6 +69,7 @@ lint: install
 
 docs: install
 	$(BIN)/python -m memsift_ops.settings_table > docs/settings.md
+	$(BIN)/python -m tests.protocol.files
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -63,6 +63,13 @@ def test_it_installs_nothing_heavy(python):
     assert len(installed) <= 25
 
 
+def test_it_holds_our_four_packages_and_nothing_else(python):
+    shown = run(python, "-m", "pip", "show", "--files", "memsift").partition("Files:")[2].split()
+    tops = {name.split("/")[0] for name in shown if not name.startswith("..")}
+    ours = {"memsift_schemas", "memsift_producer", "memsift_workers", "memsift_ops"}
+    assert {name for name in tops if not name.endswith(".dist-info")} == ours
+
+
 def test_the_producer_works_and_imports_nothing_heavy(python):
     texts, modules = run(python, "-c", SCRIPT).splitlines()
     assert texts == "['The key is under the pot.']"

@@ -3,6 +3,7 @@
 import { Answering, fallBack } from "./answering.js";
 import { ServerClock, monotonic } from "./clock.js";
 import { type Prepared, prepare } from "./preparation.js";
+import { warmUp } from "./prefilter/prefilter.js";
 import type { Whole } from "./protocol/reply.js";
 import { KeyRing } from "./protocol/sealing.js";
 import { Admission } from "./queue/admission.js";
@@ -34,6 +35,7 @@ export class Reranker {
   /** Throws `SettingsError`; never fails because Redis is away. */
   constructor(options: Options = {}) {
     this.settings = readSettings(options);
+    warmUp(this.settings);
     const ring = this.settings.sealKeys ? new KeyRing(this.settings.sealKeys) : null;
     const warn = options.onWarning ?? ((text) => process.emitWarning(text, "MemsiftWarning"));
     const pushes = new Link(this.settings.url, options.tls);

@@ -60,6 +60,15 @@ export function prefilter(
   return { kept, pruned: [...others, ...memories.filter((_, at) => repeated.has(at)).map((one) => one.id)] };
 }
 
+/** Compile the patterns and open ICU's dictionary, which would cost the first call tens of milliseconds. */
+export function warmUp(weights: Weights): void {
+  const usual = { createdAt: null, time: null, kind: "unknown", similarity: null, embedding: null } as const;
+  const memories = ["User likes tea. 用户喜欢喝茶。", "The user likes tea. 用户喜欢喝茶。"].map((text, at) => {
+    return { ...usual, id: String(at), text, truncated: false };
+  });
+  prefilter("Which tea? 什么茶？", memories, { now: 0, weights, keep: 1, queryEmbedding: null });
+}
+
 /** z-score over the candidates plus a weight times the share of the question's terms that a memory holds. */
 function evidence(scores: readonly number[], query: string, memories: readonly Candidate[]): number[] {
   const asked = [...keywords(query).counts.keys()];

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+
+const PACKAGE = new URL("../../", import.meta.url);
+
+describe("the types of what travels", async () => {
+  const { NAMES, types } = await import(new URL("scripts/types.js", PACKAGE).href);
+  for (const name of NAMES as string[]) {
+    it(`are those of the schema of a ${name}`, async () => {
+      const written = readFileSync(new URL(`src/generated/${name}.ts`, PACKAGE), "utf8");
+      assert.equal(written, await types(name), "run `npm run generate`");
+    });
+  }
+});
+
+describe("the package", () => {
+  const manifest = JSON.parse(readFileSync(new URL("package.json", PACKAGE), "utf8"));
+
+  it("can be imported by its name, and shows its types", async () => {
+    const found = await import(manifest.name);
+    assert.deepEqual(Object.keys(found).sort(), [
+      "InvalidInput",
+      "JobTooLarge",
+      "Reranker",
+      "Reranking",
+      "SettingsError",
+    ]);
+    const types = readFileSync(new URL(manifest.exports["."].types, PACKAGE), "utf8");
+    assert.match(types, /export \{ Reranker \}/);
+  });
+
+  it("needs nothing but a Redis client", () => {
+    assert.deepEqual(Object.keys(manifest.dependencies), ["@redis/client"]);
+  });
+
+  it("names no registry in its lock", () => {
+    const lock = readFileSync(new URL("package-lock.json", PACKAGE), "utf8");
+    assert.doesNotMatch(lock, /"resolved"/);
+  });
+});
