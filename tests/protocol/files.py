@@ -22,6 +22,7 @@ def _rows(data):
 FILES = {
     PROTOCOL / "job.schema.json": lambda: _pretty(schemas.job()),
     PROTOCOL / "reply.schema.json": lambda: _pretty(schemas.reply()),
+    PROTOCOL / "vectors" / "keys.json": lambda: _pretty(messages.names()),
     PROTOCOL / "vectors" / "jobs.json": lambda: _pretty(messages.jobs()),
     PROTOCOL / "vectors" / "refused.json": lambda: _rows(messages.refused()),
     PROTOCOL / "vectors" / "sealed.json": lambda: _pretty(messages.sealed()),

@@ -5,14 +5,13 @@ from unittest import mock
 
 import orjson
 
-from memsift_schemas import Kind, Memory, Turn, message, sealing, wire
-from memsift_schemas.keys import reply_key
+from memsift_schemas import Kind, Memory, Turn, keys, message, sealing, wire
 from memsift_schemas.sealing import KeyRing
 from memsift_workers.drain.delivery import Poison, receive
 from tests.samples import NOW, job, memory
 
 QUEUE = "memsift.rerank"
-REPLY_TO = reply_key(QUEUE, "vectors")
+REPLY_TO = keys.reply_key(QUEUE, "vectors")
 # Of these vectors alone.
 SEAL_KEYS = f"k1:{'0f' * 32},k2:{'f0' * 32}"
 # A message names its process; these name none.
@@ -60,6 +59,28 @@ JOBS = {
     ),
     "a warm-up": sent(query="", warm=True, reply_to=None),
 }
+
+
+def names():
+    """Every key that a producer uses, by the name of the function that makes it elsewhere."""
+    return [
+        {
+            "queue": queue,
+            "user": user,
+            "breakerKey": keys.breaker_key(queue),
+            "cancelKey": keys.cancel_key(queue, "job"),
+            "ownKey": keys.own_key(queue, "runtime"),
+            "replyKey": keys.reply_key(queue, "name"),
+            "warmKey": keys.warm_key(queue),
+            "ownWarmKey": keys.warm_key(queue, "runtime"),
+            "workerKey": keys.worker_key(queue, "w@h"),
+            "workersKey": keys.workers_key(queue),
+            "deckKey": keys.deck_key(queue, user, "s1"),
+            "decksKey": keys.decks_key(queue, user),
+            "forgottenKey": keys.forgotten_key(queue, user),
+        }
+        for queue, user in ((QUEUE, "mara"), ("{q}.x", "小马"), (QUEUE, "u" * 128))
+    ]
 
 
 def jobs():

@@ -1,4 +1,4 @@
-/** What a caller did wrong, said without any memory text. Operational faults never throw. */
+/** What a caller did wrong, said without any memory text. Operational faults do not throw, but for one. */
 
 /** An argument is wrong: the same call can never succeed. Names the place and the remedy, never the text. */
 export class InvalidInput extends Error {
@@ -13,4 +13,9 @@ export class JobTooLarge extends InvalidInput {
 /** A setting is wrong; the message begins with its name. */
 export class SettingsError extends Error {
   override name = "SettingsError";
+}
+
+/** Memories may still be in a session's prompt: ask again. */
+export class NotForgotten extends Error {
+  override name = "NotForgotten";
 }

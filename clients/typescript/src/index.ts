@@ -1,6 +1,6 @@
 /** memsift for frontends in TypeScript and JavaScript: ask for a reranking, get one by the deadline. */
 
-export { InvalidInput, JobTooLarge, SettingsError } from "./errors.js";
+export { InvalidInput, JobTooLarge, NotForgotten, SettingsError } from "./errors.js";
 export type { Kind, Turn } from "./generated/job.js";
 export type { Cause, Ranked, RerankResult, Source } from "./generated/reply.js";
 export type { Memory, Question } from "./question.js";

@@ -83,6 +83,12 @@ interface Defaults {
   readonly deadlineMs: number;
 }
 
+/** Whose memories are to be forgotten, and which; throws `InvalidInput`. */
+export function checkForgetting(given: { user: string; memories: readonly string[] }): void {
+  id(given.user, "user");
+  list(given.memories, "memories").forEach((one, at) => id(one, `memories.${at}`));
+}
+
 /** Check and clean them; throws `InvalidInput`. */
 export function check(question: Question, defaults: Defaults): Checked {
   const deadlineMs = question.deadlineMs ?? defaults.deadlineMs;

@@ -12,7 +12,8 @@ import { Link, OPEN_WAIT_MS } from "./queue/link.js";
 import { Outbox } from "./queue/outbox.js";
 import { Replies } from "./queue/replies.js";
 import { Watch } from "./queue/watch.js";
-import { type Question, check } from "./question.js";
+import { forget } from "./queue/forgetting.js";
+import { type Question, check, checkForgetting } from "./question.js";
 import { Reranking } from "./reranking.js";
 import { type Options, type Settings, readSettings } from "./settings.js";
 
@@ -25,7 +26,7 @@ import { type Options, type Settings, readSettings } from "./settings.js";
 export class Reranker {
   readonly settings: Settings;
   readonly #clock = new ServerClock();
-  readonly #links: readonly Link[];
+  readonly #links: readonly [Link, Link];
   readonly #replies: Replies;
   readonly #breaker: Breaker;
   readonly #answering: Answering;
@@ -80,6 +81,17 @@ export class Reranker {
     const memories = new Map(question.memories.map((one) => [one.id, one]));
     const timings = { ...result.timings_ms, total: monotonic() - started };
     return new Reranking({ ...result, timings_ms: timings }, prepared.fallback, texts, memories);
+  }
+
+  /**
+   * Take memories out of all prompts that workers keep for a user's sessions. Call it when the user deletes or
+   * edits a memory. Rejects with `NotForgotten` when Redis could not be told: call again.
+   */
+  async forget(given: { user: string; memories: readonly string[] }): Promise<void> {
+    checkForgetting(given);
+    if (!given.memories.length) return;
+    await this.ready();
+    await forget(this.#links[0], this.settings.queue, given.user, given.memories);
   }
 
   /** Answer every call in flight with its fallback and close both connections. */

@@ -22,6 +22,7 @@ describe("the package", () => {
     assert.deepEqual(Object.keys(found).sort(), [
       "InvalidInput",
       "JobTooLarge",
+      "NotForgotten",
       "Reranker",
       "Reranking",
       "SettingsError",

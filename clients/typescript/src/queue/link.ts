@@ -95,5 +95,6 @@ export function pauseMs(faults: number): number {
 export function tell(fault: unknown): string {
   if (!(fault instanceof Error)) return "unknown fault";
   const code = ERROR_CODE.exec(fault.message)?.[0] ?? ("code" in fault ? String(fault.code) : "");
-  return code && code !== fault.name ? `${fault.name} ${code}` : fault.name;
+  const name = fault.constructor.name; // the Redis client's errors have no other
+  return code ? `${name} ${code}` : name;
 }

@@ -1,23 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-import { Stand, freshQueue, handWorker, question, ranking, reranker, until } from "./stand.js";
+import { describe, it } from "node:test";
+import { freshQueue, handWorker, question, ranking, reranker, stage, until } from "./stand.js";
 
 describe("the breaker that all frontends share", () => {
-  const stand = new Stand();
-  let url = "";
-
-  before(async () => {
-    ({ url } = await stand.valkey());
-  });
-  after(() => stand.stop());
+  const stand = stage();
 
   it("opens after failures in a row, is open for others too, and a probe closes it", async (context) => {
     // Given two processes' rerankers, and nobody who answers
     const queue = freshQueue();
-    const options = { url, queue, breakerFailures: 3, breakerProbeMs: 200, deadlineMs: 100 };
+    const options = { url: stand.url, queue, breakerFailures: 3, breakerProbeMs: 200, deadlineMs: 100 };
     const [one, other] = [reranker(context, options), reranker(context, options)];
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
+    const hand = await handWorker(context, stand.url, queue);
     await Promise.all([one.ready(), other.ready()]);
     // When calls fail
     await until(async () => {
@@ -45,11 +38,10 @@ describe("the breaker that all frontends share", () => {
 
   it("that another process opened is open here from the first call on", async (context) => {
     const queue = freshQueue();
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
+    const hand = await handWorker(context, stand.url, queue);
     await hand.redis.hSet(`${queue}:breaker`, { state: "open", reason: "failures", next_probe: 9e15 });
     const changes: unknown[] = [];
-    const one = reranker(context, { url, queue, onBreaker: (change) => changes.push(change) });
+    const one = reranker(context, { url: stand.url, queue, onBreaker: (change) => changes.push(change) });
     assert.equal((await one.rerank(question())).cause, "breaker_open");
     assert.deepEqual(changes, [{ open: true, reason: "failures", ours: false }]);
     assert.equal(await hand.redis.exists(queue), 0);
@@ -57,10 +49,9 @@ describe("the breaker that all frontends share", () => {
 
   it("opens when more than one answer in a hundred is slow", async (context) => {
     const queue = freshQueue();
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
+    const hand = await handWorker(context, stand.url, queue);
     // Given an answer's time limit that none can keep, and 100 answers
-    const one = reranker(context, { url, queue, breakerP99Ms: 1, breakerWindowS: 60 });
+    const one = reranker(context, { url: stand.url, queue, breakerP99Ms: 1, breakerWindowS: 60 });
     const calls = Array.from({ length: 100 }, () => one.rerank(question()));
     for (const _ of calls) {
       const { job, reply } = await hand.take();

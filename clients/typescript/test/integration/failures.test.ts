@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-import { Reranker } from "../../src/index.js";
-import { Stand, freshQueue, handWorker, memories, question, ranking, reranker, until } from "./stand.js";
+import { describe, it } from "node:test";
+import { freshQueue, handWorker, question, ranking, reranker, stage, until } from "./stand.js";
 
 describe("when something breaks", () => {
-  const stand = new Stand();
-  let url = "";
-
-  before(async () => {
-    ({ url } = await stand.valkey());
-  });
-  after(() => stand.stop());
+  const stand = stage();
 
   it("without a worker the prefilter answers at the deadline", async (context) => {
-    const one = reranker(context, { url, queue: freshQueue(), deadlineMs: 100 });
+    const one = reranker(context, { url: stand.url, queue: freshQueue(), deadlineMs: 100 });
     await one.ready();
     const found = await one.rerank(question());
     assert.deepEqual([found.source, found.cause, found.selected[0]], ["prefilter", "deadline", "m0"]);
@@ -23,10 +16,9 @@ describe("when something breaks", () => {
   it("a worker that is killed with the job in hand costs the model's answer alone", async (context) => {
     // Given a worker that takes long
     const queue = freshQueue();
-    const { pid } = await stand.worker(url, queue, { ranker: "local", scripted_ms: 60_000 });
-    const one = reranker(context, { url, queue, deadlineMs: 3_000 });
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
+    const { pid } = await stand.worker(queue, { ranker: "local", scripted_ms: 60_000 });
+    const one = reranker(context, { url: stand.url, queue, deadlineMs: 3_000 });
+    const hand = await handWorker(context, stand.url, queue);
     // When it is killed with the job
     const call = one.rerank(question());
     await until(async () => (await hand.redis.exists(queue)) === 0 && (await one.ready()));
@@ -34,7 +26,7 @@ describe("when something breaks", () => {
     // Then
     assert.equal((await call).cause, "deadline");
     // And the next worker answers the next call
-    await stand.worker(url, queue, { ranker: "jev" });
+    await stand.worker(queue, { ranker: "jev" });
     assert.equal((await one.rerank(question({ deadlineMs: 10_000 }))).source, "model");
   });
 
@@ -42,9 +34,8 @@ describe("when something breaks", () => {
     const queue = freshQueue();
     const warnings: string[] = [];
     const onWarning = (text: string): number => warnings.push(text);
-    const one = reranker(context, { url, queue, onWarning });
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
+    const one = reranker(context, { url: stand.url, queue, onWarning });
+    const hand = await handWorker(context, stand.url, queue);
     // A ranking of others' memories, one with a candidate missing or twice
     for (const ids of [["x", "y", "z", "w"], ["m0"], ["m0", "m1", "m2", "m3", "m3"], ["m0", "m0", "m1", "m2"]]) {
       const call = one.rerank(question());
@@ -63,9 +54,8 @@ describe("when something breaks", () => {
 
   it("a reply that comes late is dropped, and is no other call's", async (context) => {
     const queue = freshQueue();
-    const one = reranker(context, { url, queue });
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
+    const one = reranker(context, { url: stand.url, queue });
+    const hand = await handWorker(context, stand.url, queue);
     // Given a call that has ended
     await one.ready();
     assert.equal((await one.rerank(question({ deadlineMs: 60 }))).cause, "deadline");
@@ -81,9 +71,8 @@ describe("when something breaks", () => {
 
   it("a caller who leaves is let go at once, and his job is marked until its deadline", async (context) => {
     const queue = freshQueue();
-    const one = reranker(context, { url, queue });
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
+    const one = reranker(context, { url: stand.url, queue });
+    const hand = await handWorker(context, stand.url, queue);
     const leaving = new AbortController();
     // When
     const call = one.rerank(question({ signal: leaving.signal }));
@@ -101,9 +90,8 @@ describe("when something breaks", () => {
 
   it("close() answers what is in flight, and whatever comes after", async (context) => {
     const queue = freshQueue();
-    const one = reranker(context, { url, queue });
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
+    const one = reranker(context, { url: stand.url, queue });
+    const hand = await handWorker(context, stand.url, queue);
     const call = one.rerank(question());
     await hand.take();
     await one.close();
@@ -113,9 +101,8 @@ describe("when something breaks", () => {
 
   it("no more jobs wait than may, and the list goes by itself", async (context) => {
     const queue = freshQueue();
-    const one = reranker(context, { url, queue, queueMax: 1 });
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
+    const one = reranker(context, { url: stand.url, queue, queueMax: 1 });
+    const hand = await handWorker(context, stand.url, queue);
     // Given one that waits
     const first = one.rerank(question({ deadlineMs: 2_000 }));
     await until(async () => (await hand.redis.lLen(queue)) === 1);
@@ -128,13 +115,12 @@ describe("when something breaks", () => {
 
   it("behind jobs that take too long a call is not sent", async (context) => {
     const queue = freshQueue();
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
+    const hand = await handWorker(context, stand.url, queue);
     // Given a worker that gets one job done in ten seconds, and one that waits
     const now = Number((await hand.redis.sendCommand(["TIME"]) as string[])[0]);
     await hand.redis.zAdd(`${queue}:workers`, { score: now + 60, value: "slow@host" });
     await hand.redis.set(`${queue}:worker:slow@host`, '{"jobs_per_s": 0.1, "batch_ms": 10}');
-    const one = reranker(context, { url, queue, deadlineMs: 1_500 });
+    const one = reranker(context, { url: stand.url, queue, deadlineMs: 1_500 });
     await one.ready();
     const first = one.rerank(question({ deadlineMs: 2_500 }));
     await until(async () => (await hand.redis.lLen(queue)) === 1);
@@ -145,9 +131,8 @@ describe("when something breaks", () => {
 
   it("wrong arguments are refused before anything is sent", async (context) => {
     const queue = freshQueue();
-    const hand = await handWorker(url, queue);
-    context.after(() => hand.close());
-    const one = reranker(context, { url, queue });
+    const hand = await handWorker(context, stand.url, queue);
+    const one = reranker(context, { url: stand.url, queue });
     await assert.rejects(one.rerank(question({ query: " " })), { name: "InvalidInput" });
     const heavy = Array.from({ length: 200 }, (_, at) => {
       return { id: `m${at}`, text: `private ${at} `.repeat(180), createdAt: null };
@@ -157,48 +142,5 @@ describe("when something breaks", () => {
     });
     assert.equal((await one.rerank(question({ memories: [] }))).cause, "no_candidates");
     assert.equal(await hand.redis.exists(queue), 0);
-  });
-});
-
-describe("when Redis breaks", () => {
-  const stand = new Stand();
-  after(() => stand.stop());
-
-  it("it is away at first, comes, hangs, goes, and calls are answered all along", async (context) => {
-    // Given a port that nothing listens on
-    const { port, pid, url } = await stand.valkey();
-    await stand.signal(pid, "SIGKILL");
-    const queue = freshQueue();
-    const changes: string[] = [];
-    const one = new Reranker({
-      url,
-      queue,
-      deadlineMs: 300,
-      onWarning: () => undefined,
-      onBreaker: (change) => changes.push(`${change.open} ${change.reason}`),
-    });
-    context.after(() => one.close());
-    const asked = async (): Promise<string> => {
-      const { source, cause, ranking } = await one.rerank(question({ memories: memories() }));
-      assert.equal(ranking.length, 4);
-      return cause ?? source;
-    };
-    assert.equal(await asked(), "redis_unavailable");
-    // When it comes
-    const second = await stand.valkey(port);
-    await stand.worker(url, queue, { ranker: "jev" });
-    await until(async () => (await asked()) === "model");
-    // When it hangs
-    await stand.signal(second.pid, "SIGSTOP");
-    assert.equal(await asked(), "redis_unavailable");
-    await until(async () => !(await one.ready()));
-    await stand.signal(second.pid, "SIGCONT");
-    await until(async () => (await asked()) === "model");
-    // When it is killed with a call in flight
-    const [call] = [asked(), await stand.signal(second.pid, "SIGKILL")];
-    assert.ok(["model", "redis_unavailable", "deadline"].includes(await call));
-    await until(async () => (await asked()) === "redis_unavailable");
-    // Then the hook was told
-    assert.deepEqual([...new Set(changes)], ["true redis", "false "]);
   });
 });

@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
+import { after, before } from "node:test";
 import { createClient } from "@redis/client";
 import { Reranker } from "../../src/index.js";
 import type { Memory, Options, Question } from "../../src/index.js";
@@ -11,6 +12,8 @@ const ROOT = new URL("../../../../../", import.meta.url);
 const VARIABLE = "MEMSIFT_TEST_PYTHON";
 
 export class Stand {
+  /** Of its Valkey, where it has one. */
+  url = "";
   readonly #process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
@@ -27,8 +30,8 @@ export class Stand {
   }
 
   /** A worker that is ready; with the runtime that has no model unless `settings` say otherwise. */
-  worker(url: string, queue: string, settings: Record<string, string | number> = {}): Promise<{ pid: number }> {
-    return this.#order({ do: "worker", url, queue, ...settings });
+  worker(queue: string, settings: Record<string, string | number> = {}): Promise<{ pid: number }> {
+    return this.#order({ do: "worker", url: this.url, queue, ...settings });
   }
 
   signal(pid: number, name: NodeJS.Signals): Promise<unknown> {
@@ -50,11 +53,22 @@ export class Stand {
   }
 }
 
+/** A stand with a Valkey, for the tests of one `describe`. */
+export function stage(): Stand {
+  const stand = new Stand();
+  before(async () => {
+    stand.url = (await stand.valkey()).url;
+  });
+  after(() => stand.stop());
+  return stand;
+}
+
 /** A worker by hand, and what a test looks at in Redis. */
-export async function handWorker(url: string, queue: string) {
+export async function handWorker(context: Context, url: string, queue: string) {
   const redis = createClient({ url, RESP: 2 });
   redis.on("error", () => undefined);
   await redis.connect();
+  context.after(() => redis.destroy());
   return {
     redis,
     /** The next job of the queue, with the message that it came in. */
@@ -65,8 +79,11 @@ export async function handWorker(url: string, queue: string) {
       const reply = async (...raws: string[]): Promise<void> => void (await redis.rPush(job.reply_to, raws));
       return { raw: popped[1], job, reply };
     },
-    close: () => redis.destroy(),
   };
+}
+
+interface Context {
+  after(end: () => void | Promise<void>): void;
 }
 
 export interface Job {
@@ -84,7 +101,7 @@ export function ranking(job: Job, ids = job.candidates.map((one) => one.id).reve
 export const freshQueue = (): string => `test:ts:${randomUUID()}`;
 
 /** A reranker for one test, closed after it. */
-export function reranker(context: { after(end: () => Promise<void>): void }, options: Options): Reranker {
+export function reranker(context: Context, options: Options): Reranker {
   const made = new Reranker({ deadlineMs: 10_000, ...options });
   context.after(() => made.close());
   return made;
