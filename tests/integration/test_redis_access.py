@@ -35,11 +35,11 @@ PASSWORDS = dict(re.findall(r"^user memsift-(\w+) on >(\S+)", (OPS / "redis-acl.
 class Sample:
     """A server on the sample files, with one more user who may do anything."""
 
-    def __init__(self, folder):
-        self.servers = Servers(folder)
+    def __init__(self, servers):
+        self.servers = servers
         self.port = valkey.free_port()
-        self.folder = folder / str(self.port)
-        config = folder / "redis.conf"
+        self.folder = servers.folder / str(self.port)
+        config = servers.folder / "redis.conf"
         sample = (OPS / "redis.conf").read_text()
         assert "\ninclude redis-acl.conf" in sample
         absolute = sample.replace("include redis-acl.conf", f"include {OPS / 'redis-acl.conf'}")
@@ -57,7 +57,7 @@ class Sample:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory):
-    one = Sample(tmp_path_factory.mktemp("sample"))
+    one = Sample(Servers(tmp_path_factory.mktemp("sample")))
     yield one
     one.servers.stop()
 

@@ -1,6 +1,7 @@
 """Valkey and workers for the tests of the TypeScript client, which order them by a line of JSON each.
 
     {"do": "valkey"}
+    {"do": "guarded"}            # a Valkey with the users of ops/redis-acl.conf
     {"do": "worker", "url": ..., "queue": ..., ...settings}
     {"do": "signal", "pid": ..., "name": "SIGKILL"}
 
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from memsift_ops import valkey
 from tests.integration.servers import Servers, answers, until
+from tests.integration.test_redis_access import Sample
 
 
 def _obey(servers, order):
@@ -26,6 +28,9 @@ def _obey(servers, order):
             url = valkey.url(port)
             until(lambda: answers(url), child=child)
             return {"url": url, "port": port, "pid": child.pid}
+        case "guarded":
+            sample = Sample(servers)
+            return {name: sample.url(name) for name in ("producer", "worker", "operator")}
         case "worker":
             child = servers.worker(order.pop("url"), order.pop("queue"), **order)
             return {"pid": child.pid}

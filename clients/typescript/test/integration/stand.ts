@@ -29,6 +29,11 @@ export class Stand {
     return this.#order({ do: "valkey", port });
   }
 
+  /** A Valkey on the sample rules for who may do what: the URLs of its users. */
+  guarded(): Promise<{ producer: string; worker: string; operator: string }> {
+    return this.#order({ do: "guarded" });
+  }
+
   /** A worker that is ready; with the runtime that has no model unless `settings` say otherwise. */
   worker(queue: string, settings: Record<string, string | number> = {}): Promise<{ pid: number }> {
     return this.#order({ do: "worker", url: this.url, queue, ...settings });
