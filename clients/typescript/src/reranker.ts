@@ -38,14 +38,14 @@ export class Reranker {
     this.settings = readSettings(options);
     warmUp(this.settings);
     const ring = this.settings.sealKeys ? new KeyRing(this.settings.sealKeys) : null;
-    const warn = options.onWarning ?? ((text) => process.emitWarning(text, "MemsiftWarning"));
+    const warn = quietly(options.onWarning ?? ((text) => process.emitWarning(text, "MemsiftWarning")));
     const pushes = new Link(this.settings.url, options.tls);
     const pops = new Link(this.settings.url, options.tls);
     this.#links = [pushes, pops];
     const clock = this.#clock;
     const breaker = new Breaker(this.settings, clock);
     const admission = new Admission(clock);
-    const watch = new Watch(pushes, this.settings, { breaker, admission, clock }, options.onBreaker);
+    const watch = new Watch(pushes, this.settings, { breaker, admission, clock }, quietly(options.onBreaker));
     this.#replies = new Replies(pops, this.settings.queue, clock, ring, warn);
     const outbox = new Outbox(pushes, this.settings, { watch, admission, clock });
     const { queue } = this.settings;
@@ -114,6 +114,17 @@ export class Reranker {
     if (this.#closed) return fallBack(prepared, "closed");
     return this.#answering.answer(prepared, ends, signal);
   }
+}
+
+/** A hook that raises must not stop the background work. */
+function quietly<T>(hook: ((told: T) => void) | undefined): (told: T) => void {
+  return (told) => {
+    try {
+      hook?.(told);
+    } catch {
+      // its owner's business
+    }
+  };
 }
 
 /** Wait for a promise, but not longer than this. */

@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { inspect } from "node:util";
 import { SettingsError } from "../src/errors.js";
+import { Reranker } from "../src/reranker.js";
 import { type Options, keptFor, readSettings } from "../src/settings.js";
+
+describe("a URL that cannot be read", () => {
+  for (const url of ["redis://user:secret@", "redis://:secret@host/many", "redis://user:secret@host:port"]) {
+    it(`is refused without its password: ${url.replace("secret", "***")}`, () => {
+      assert.throws(() => new Reranker({ url }), (error) => {
+        assert.ok(error instanceof SettingsError && error.message.startsWith("url: "));
+        return !inspect(error).includes("secret");
+      });
+    });
+  }
+});
 
 describe("settings", () => {
   it("come from options, then the environment, then defaults", () => {

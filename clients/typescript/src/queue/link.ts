@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { ConnectionOptions } from "node:tls";
 import { createClient } from "@redis/client";
+import { SettingsError } from "../errors.js";
 import { CONNECT_TIMEOUT_MS, SOCKET_TIMEOUT_MS } from "../generated/constants.js";
 import { Waking } from "./waking.js";
 
@@ -22,25 +23,7 @@ export class Link {
   #closed = false;
 
   constructor(url: string, tls: ConnectionOptions | undefined) {
-    const { protocol, pathname } = new URL(url);
-    const unix = protocol === "unix:";
-    const limits = {
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      // Something comes every second, so a silent connection is half-open.
-      socketTimeout: SOCKET_TIMEOUT_MS,
-      reconnectStrategy: pauseMs,
-    };
-    const secure = protocol === "rediss:" ? { ...tls, tls: true as const } : {};
-    const socket = unix ? { ...limits, path: pathname, tls: false as const } : { ...limits, ...secure };
-    this.#client = createClient({
-      ...(unix ? {} : { url }),
-      name: "memsift-producer",
-      RESP: 2,
-      socket,
-      disableOfflineQueue: true,
-      disableClientInfo: true,
-      maintNotifications: "disabled",
-    });
+    this.#client = client(url, tls);
     this.#client.on("error", () => undefined); // each command tells of its own
     this.#client.on("ready", () => this.#change.set());
     this.#client.connect().catch(() => undefined);
@@ -83,6 +66,33 @@ export class Link {
     this.#closed = true;
     this.#change.set();
     this.#client.destroy();
+  }
+}
+
+/** Throws `SettingsError` for a URL that cannot be read. */
+function client(url: string, tls: ConnectionOptions | undefined) {
+  const limits = {
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    // Something comes every second, so a silent connection is half-open.
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    reconnectStrategy: pauseMs,
+  };
+  try {
+    const { protocol, pathname } = new URL(url);
+    const unix = protocol === "unix:";
+    const secure = protocol === "rediss:" ? { ...tls, tls: true as const } : {};
+    return createClient({
+      ...(unix ? {} : { url }),
+      name: "memsift-producer",
+      RESP: 2,
+      socket: unix ? { ...limits, path: pathname, tls: false as const } : { ...limits, ...secure },
+      disableOfflineQueue: true,
+      disableClientInfo: true,
+      maintNotifications: "disabled",
+    });
+  } catch {
+    // The URL may hold a password, and the error it.
+    throw new SettingsError("url: must be redis://[user:password@]host[:port][/number], or unix:///path");
   }
 }
 

@@ -44,7 +44,7 @@ export class Watch {
     private readonly link: Link,
     private readonly settings: Settings,
     private readonly parts: { breaker: Breaker; admission: Admission; clock: ServerClock },
-    private readonly onBreaker: ((change: BreakerChange) => void) | undefined,
+    private readonly onBreaker: (change: BreakerChange) => void,
   ) {}
 
   /** Go on until the link is closed, across any fault of Redis. `present` is called whenever Redis has answered. */
@@ -108,11 +108,7 @@ export class Watch {
   #change(change: BreakerChange): void {
     if (change.open === this.#shown.open && change.reason === this.#shown.reason) return;
     this.#shown = change;
-    try {
-      this.onBreaker?.(change);
-    } catch {
-      // a metric must not stop the watch
-    }
+    this.onBreaker(change);
   }
 }
 
