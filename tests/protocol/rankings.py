@@ -10,7 +10,7 @@ from memsift_schemas.job import MAX_CANDIDATES
 from memsift_schemas.text import clean, cut
 from memsift_schemas.words import HAN, fold, stem, terms
 from tests.data import test_time_set
-from tests.producer.prefilter.test_duplicates import DIFFERENT, REWORDED
+from tests.producer.prefilter.test_duplicates import DIFFERENT, PARTICULARS, REWORDED
 from tests.producer.prefilter.test_kinds import FACT, PREFERENCE, TIME_BOUND
 from tests.samples import NOW, TEXTS, memory
 
@@ -104,6 +104,16 @@ def rankings():
             f"{name} {at}": {"memories": [memory(0, text=newer), memory(1, text=older), *_six()[2:]]}
             for name, pairs in (("reworded", REWORDED), ("different", DIFFERENT))
             for at, (older, newer) in enumerate(pairs)
+        },
+        # What an embedding alone cannot tell apart.
+        **{
+            f"different, with one embedding {at}": {
+                "memories": [
+                    memory(0, text=newer, embedding=(0.6, 0.8)),
+                    memory(1, text=older, embedding=(0.6, 0.8)),
+                ]
+            }
+            for at, (older, newer) in enumerate(PARTICULARS)
         },
     }
     return [_case(name, **case) for name, case in cases.items()]

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { describe, it } from "node:test";
 
 const PACKAGE = new URL("../../", import.meta.url);
@@ -33,6 +33,18 @@ describe("the package", () => {
 
   it("needs nothing but a Redis client", () => {
     assert.deepEqual(Object.keys(manifest.dependencies), ["@redis/client"]);
+  });
+
+  it("has files that hold one idea each", () => {
+    const names = ["src", "test"].flatMap((folder) => {
+      return readdirSync(new URL(folder, PACKAGE), { recursive: true }).map((name) => `${folder}/${name}`);
+    });
+    const files = names.filter((name) => name.endsWith(".ts"));
+    assert.ok(files.length > 40);
+    for (const name of files) {
+      const lines = readFileSync(new URL(name, PACKAGE), "utf8").split("\n");
+      assert.ok(lines.length <= 300, `${name} has ${lines.length} lines`);
+    }
   });
 
   it("names no registry in its lock", () => {
