@@ -12,7 +12,7 @@ describe("under the rules for frontends of ops/redis-acl.conf", () => {
     const { producer, worker, operator } = await stand.guarded();
     stand.url = worker;
     await stand.worker(queue, { ranker: "jev", seen_by: operator });
-    const one = reranker(context, { url: producer, queue });
+    const one = await reranker(context, { url: producer, queue });
     // When it ranks, leaves, forgets
     assert.equal((await one.rerank(question())).source, "model");
     const leaving = new AbortController();

@@ -6,8 +6,7 @@ describe("when something breaks", () => {
   const stand = stage();
 
   it("without a worker the prefilter answers at the deadline", async (context) => {
-    const one = reranker(context, { url: stand.url, queue: freshQueue(), deadlineMs: 100 });
-    await one.ready();
+    const one = await reranker(context, { url: stand.url, queue: freshQueue(), deadlineMs: 500 });
     const found = await one.rerank(question());
     assert.deepEqual([found.source, found.cause, found.selected[0]], ["prefilter", "deadline", "m0"]);
     assert.deepEqual(found.ranking, found.fallback.ranking);
@@ -17,11 +16,12 @@ describe("when something breaks", () => {
     // Given a worker that takes long
     const queue = freshQueue();
     const { pid } = await stand.worker(queue, { ranker: "local", scripted_ms: 60_000 });
-    const one = reranker(context, { url: stand.url, queue, deadlineMs: 3_000 });
+    const one = await reranker(context, { url: stand.url, queue, deadlineMs: 8_000 });
     const hand = await handWorker(context, stand.url, queue);
-    // When it is killed with the job
+    // When it is killed with the job, as its card says
     const call = one.rerank(question());
-    await until(async () => (await hand.redis.exists(queue)) === 0 && (await one.ready()));
+    const [card] = await hand.redis.keys(`${queue}:worker:*`);
+    await until(async () => JSON.parse((await hand.redis.get(card ?? "")) ?? "{}").in_flight > 0);
     await stand.signal(pid, "SIGKILL");
     // Then
     assert.equal((await call).cause, "deadline");
@@ -34,7 +34,7 @@ describe("when something breaks", () => {
     const queue = freshQueue();
     const warnings: string[] = [];
     const onWarning = (text: string): number => warnings.push(text);
-    const one = reranker(context, { url: stand.url, queue, onWarning });
+    const one = await reranker(context, { url: stand.url, queue, onWarning });
     const hand = await handWorker(context, stand.url, queue);
     // A ranking of others' memories, one with a candidate missing or twice
     for (const ids of [["x", "y", "z", "w"], ["m0"], ["m0", "m1", "m2", "m3", "m3"], ["m0", "m0", "m1", "m2"]]) {
@@ -54,11 +54,10 @@ describe("when something breaks", () => {
 
   it("a reply that comes late is dropped, and is no other call's", async (context) => {
     const queue = freshQueue();
-    const one = reranker(context, { url: stand.url, queue });
+    const one = await reranker(context, { url: stand.url, queue });
     const hand = await handWorker(context, stand.url, queue);
     // Given a call that has ended
-    await one.ready();
-    assert.equal((await one.rerank(question({ deadlineMs: 60 }))).cause, "deadline");
+    assert.equal((await one.rerank(question({ deadlineMs: 500 }))).cause, "deadline");
     const late = await hand.take();
     // When its reply comes while another call waits
     const call = one.rerank(question());
@@ -71,7 +70,7 @@ describe("when something breaks", () => {
 
   it("a caller who leaves is let go at once, and his job is marked until its deadline", async (context) => {
     const queue = freshQueue();
-    const one = reranker(context, { url: stand.url, queue });
+    const one = await reranker(context, { url: stand.url, queue });
     const hand = await handWorker(context, stand.url, queue);
     const leaving = new AbortController();
     // When
@@ -90,7 +89,7 @@ describe("when something breaks", () => {
 
   it("close() answers what is in flight, and whatever comes after", async (context) => {
     const queue = freshQueue();
-    const one = reranker(context, { url: stand.url, queue });
+    const one = await reranker(context, { url: stand.url, queue });
     const hand = await handWorker(context, stand.url, queue);
     const call = one.rerank(question());
     await hand.take();
@@ -101,7 +100,7 @@ describe("when something breaks", () => {
 
   it("no more jobs wait than may, and the list goes by itself", async (context) => {
     const queue = freshQueue();
-    const one = reranker(context, { url: stand.url, queue, queueMax: 1 });
+    const one = await reranker(context, { url: stand.url, queue, queueMax: 1 });
     const hand = await handWorker(context, stand.url, queue);
     // Given one that waits
     const first = one.rerank(question({ deadlineMs: 2_000 }));
@@ -120,8 +119,7 @@ describe("when something breaks", () => {
     const now = Number((await hand.redis.sendCommand(["TIME"]) as string[])[0]);
     await hand.redis.zAdd(`${queue}:workers`, { score: now + 60, value: "slow@host" });
     await hand.redis.set(`${queue}:worker:slow@host`, '{"jobs_per_s": 0.1, "batch_ms": 10}');
-    const one = reranker(context, { url: stand.url, queue, deadlineMs: 1_500 });
-    await one.ready();
+    const one = await reranker(context, { url: stand.url, queue, deadlineMs: 1_500 });
     const first = one.rerank(question({ deadlineMs: 2_500 }));
     await until(async () => (await hand.redis.lLen(queue)) === 1);
     // Then
@@ -132,7 +130,7 @@ describe("when something breaks", () => {
   it("wrong arguments are refused before anything is sent", async (context) => {
     const queue = freshQueue();
     const hand = await handWorker(context, stand.url, queue);
-    const one = reranker(context, { url: stand.url, queue });
+    const one = await reranker(context, { url: stand.url, queue });
     await assert.rejects(one.rerank(question({ query: " " })), { name: "InvalidInput" });
     const heavy = Array.from({ length: 200 }, (_, at) => {
       return { id: `m${at}`, text: `private ${at} `.repeat(180), createdAt: null };

@@ -17,7 +17,7 @@ describe("when Redis breaks", () => {
     const one = new Reranker({
       url,
       queue,
-      deadlineMs: 300,
+      deadlineMs: 1_000,
       onWarning: () => undefined,
       onBreaker: (change) => changes.push(`${change.open} ${change.reason}`),
     });
@@ -43,6 +43,7 @@ describe("when Redis breaks", () => {
     assert.ok(["model", "redis_unavailable", "deadline"].includes(await call));
     await until(async () => (await asked()) === "redis_unavailable");
     // Then the hook was told
-    assert.deepEqual([...new Set(changes)], ["true redis", "false "]);
+    assert.deepEqual([changes[0], changes.at(-1)], ["true redis", "true redis"]);
+    assert.ok(changes.includes("false "));
   });
 });

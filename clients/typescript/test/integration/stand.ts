@@ -78,7 +78,7 @@ export async function handWorker(context: Context, url: string, queue: string) {
     redis,
     /** The next job of the queue, with the message that it came in. */
     async take(): Promise<{ raw: string; job: Job; reply: (...raws: string[]) => Promise<void> }> {
-      const popped = (await redis.sendCommand(["BRPOP", queue, "5"])) as [string, string] | null;
+      const popped = (await redis.sendCommand(["BRPOP", queue, "10"])) as [string, string] | null;
       if (!popped) throw new Error("no job came");
       const job = JSON.parse(JSON.parse(popped[1]).body)[1].job as Job;
       const reply = async (...raws: string[]): Promise<void> => void (await redis.rPush(job.reply_to, raws));
@@ -105,10 +105,11 @@ export function ranking(job: Job, ids = job.candidates.map((one) => one.id).reve
 
 export const freshQueue = (): string => `test:ts:${randomUUID()}`;
 
-/** A reranker for one test, closed after it. */
-export function reranker(context: Context, options: Options): Reranker {
+/** A reranker for one test that has found Redis, closed after the test. */
+export async function reranker(context: Context, options: Options): Promise<Reranker> {
   const made = new Reranker({ deadlineMs: 10_000, ...options });
   context.after(() => made.close());
+  await until(() => made.ready());
   return made;
 }
 
@@ -130,9 +131,9 @@ export function question(more: Partial<Question> = {}): Question {
   return { query: "Where is the spare key to the cabin?", memories: memories(), user: "mara", ...more };
 }
 
-/** Wait until something holds, ten seconds at most. */
+/** Wait until something holds, for so long that a busy machine is no reason. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 10_000; !(await condition()); ) {
+  for (const end = Date.now() + 30_000; !(await condition()); ) {
     if (Date.now() > end) throw new Error("not in time");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -13,7 +13,7 @@ describe("with a real worker", () => {
 
   it("the model's ranking comes back, with the memories to show", async (context) => {
     // When
-    const found = await reranker(context, { url: stand.url, queue }).rerank(question({ topK: 1 }));
+    const found = await (await reranker(context, { url: stand.url, queue })).rerank(question({ topK: 1 }));
     // Then
     assert.deepEqual([found.source, found.cause, found.result.ranker], ["model", null, "jev"]);
     assert.deepEqual(found.ranking.map((one) => one.id).sort(), ["m0", "m1", "m2", "m3"]);
@@ -28,7 +28,7 @@ describe("with a real worker", () => {
       { id: "口味", text: "用户对花生过敏。", createdAt: null },
     ];
     const asked = { query: "我周三住哪？", memories: given, now: "2026-03-17T09:00:00+08:00" };
-    const found = await reranker(context, { url: stand.url, queue }).rerank(asked);
+    const found = await (await reranker(context, { url: stand.url, queue })).rerank(asked);
     assert.equal(found.source, "model");
     assert.equal(found.selected[0], "行程");
   });
@@ -42,13 +42,13 @@ describe("with a real worker", () => {
       minRelevance: 0.1,
       now: new Date(),
     };
-    const found = await reranker(context, { url: stand.url, queue }).rerank(question(more));
+    const found = await (await reranker(context, { url: stand.url, queue })).rerank(question(more));
     assert.deepEqual([found.cause, found.result.ranker], [null, "local"]);
   });
 
   it("many calls at once have their own candidates each", async (context) => {
     // Given
-    const one = reranker(context, { url: stand.url, queue, deadlineMs: 30_000 });
+    const one = await reranker(context, { url: stand.url, queue, deadlineMs: 30_000 });
     // When
     const calls = Array.from({ length: 100 }, (_, at) => {
       return one.rerank(question({ memories: memories(`c${at}.`), session: `s${at}` }));
@@ -61,15 +61,14 @@ describe("with a real worker", () => {
   });
 
   it("a ranker that nobody serves is refused, and the prefilter answers", async (context) => {
-    const found = await reranker(context, { url: stand.url, queue }).rerank(question({ ranker: "oracle" }));
+    const found = await (await reranker(context, { url: stand.url, queue })).rerank(question({ ranker: "oracle" }));
     assert.deepEqual([found.source, found.cause], ["prefilter", "unknown_ranker"]);
     assert.equal(found.selected[0], "m0");
   });
 
   it("the job of a caller who went away is marked, and the next call is answered", async (context) => {
     // Given
-    const [one, hand] = [reranker(context, { url: stand.url, queue }), await handWorker(context, stand.url, queue)];
-    await one.ready();
+    const [one, hand] = [await reranker(context, { url: stand.url, queue }), await handWorker(context, stand.url, queue)];
     const leaving = new AbortController();
     // When the caller leaves while his job is on its way
     const call = one.rerank(question({ signal: leaving.signal, deadlineMs: 60_000, ranker: "local" }));
@@ -87,8 +86,8 @@ describe("with a real worker", () => {
     const [key, other] = ["k1:", "k2:"].map((id) => id + Buffer.alloc(32, id).toString("base64"));
     await stand.worker(sealed, { ranker: "jev", seal_keys: key as string });
     // When we have it, have none, have another
-    const [with_, without, wrong] = [key, "", other].map((sealKeys) =>
-      reranker(context, { url: stand.url, queue: sealed, sealKeys }),
+    const [with_, without, wrong] = await Promise.all(
+      [key, "", other].map((sealKeys) => reranker(context, { url: stand.url, queue: sealed, sealKeys })),
     );
     // Then
     assert.equal((await with_?.rerank(question()))?.source, "model");
@@ -104,7 +103,7 @@ describe("with a real worker", () => {
     await hand.redis.sAdd(decksKey(queue, "mara"), deck);
     await hand.redis.sAdd(decksKey(queue, "jonas"), `${queue}:deck:jonas`);
     // When
-    await reranker(context, { url: stand.url, queue }).forget({ user: "mara", memories: ["m1"] });
+    await (await reranker(context, { url: stand.url, queue })).forget({ user: "mara", memories: ["m1"] });
     // Then
     assert.equal(await hand.redis.exists(deck), 0);
     assert.deepEqual(await hand.redis.sMembers(forgottenKey(queue, "mara")), ["m1"]);
