@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from memsift_producer.affinity import OwnList
-from memsift_producer.breaker_state import Reading, Waiting
+from memsift_producer.breaker_state import Reading
 from memsift_producer.cards import Card, throughput
 from memsift_schemas.clock import Clock
+from memsift_schemas.waiting import Waiting
 
 # A reading older than this says nothing; other faults then decide.
 FRESH_S = 1.0
@@ -116,8 +117,8 @@ class _Backlog:
 
 
 def _backlog(waiting: Waiting, now: float) -> _Backlog:
-    sent_at, expires_at = waiting.oldest_sent_at, waiting.oldest_expires_at
+    expires_at = waiting.oldest_expires_at
     # Workers drop what has expired as soon as they see it. What lies there for long after is no load: junk,
     # or nobody takes anything, which is the breaker's business.
-    waits = sent_at is not None and (expires_at is None or now - expires_at < EXPIRED_S)
-    return _Backlog(waiting.depth, max(now - sent_at, 0.0) if sent_at is not None and waits else 0.0)
+    waits = expires_at is None or now - expires_at < EXPIRED_S
+    return _Backlog(waiting.depth, waiting.age_s(now) if waits else 0.0)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from redis.asyncio import Redis
 
+from memsift_schemas import waiting
 from memsift_schemas.keys import breaker_key, workers_key
 from memsift_schemas.settings import ProducerSettings
+from memsift_schemas.waiting import WORKER_LIVES_S, Waiting
 
 # Of fewer answers the 99th percentile is nothing but the slowest one.
 MIN_ANSWERS_FOR_P99 = 100
@@ -32,7 +33,7 @@ STALE_S = 1.0
 #       patience in ms.
 # Failures count that were sent after the last answer: in whatever order reports come, the result is the same.
 # A percentile needs no sorted answers: p99 is over the limit when more than one answer in a hundred is.
-SCRIPT = f"""
+SCRIPT = f"""{waiting.LUA}
 local now, limit, interval, slice = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local answers, slow, answered = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local sent, ended, how, wanted, patience = ARGV[10], ARGV[11], ARGV[12], ARGV[13], tonumber(ARGV[14])
@@ -101,22 +102,12 @@ if open and wanted ~= '' and now >= next_probe and (not probe or now >= probe_un
   redis.call('HSET', key, 'probe', wanted, 'probe_until', ms(probe_until))
 end
 
-local waiting = {{}}
-for at = 3, #KEYS do
-  local depth, expires, oldest = redis.call('LLEN', KEYS[at]), '', ''
-  if depth > 0 then
-    -- Inside the body quotes are escaped, so that no text can pass for the header.
-    local tail = string.sub(redis.call('LINDEX', KEYS[at], -1) or '', -2000)
-    expires, oldest = string.match(tail, ',"expires":"([^"]+)","sent_at":([%d%.]+)')
-  end
-  waiting[#waiting + 1] = {{depth, oldest or '', expires or ''}}
-end
+local lists = {{}}
+for at = 3, #KEYS do lists[#lists + 1] = waiting(KEYS[at]) end
 local reason = redis.call('HGET', key, 'reason') or ''
 return {{open and 1 or 0, failures, ms(next_probe), ms(probe and probe_until or 0), flipped, granted, reason,
-  ms(last), redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[5], '+inf'), waiting}}
+  ms(last), redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[5], '+inf'), lists}}
 """
-# A worker writes its card and its place in the index every second; the card lives for five.
-WORKER_LIVES_S = 5.0
 
 
 @dataclass(slots=True)
@@ -148,22 +139,6 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """What waits in one list.
-
-    Attributes:
-        depth: items in it.
-        oldest_sent_at: unix seconds at which the oldest one was sent; None for an empty list, or when that
-            item is no job of ours.
-        oldest_expires_at: its deadline.
-    """
-
-    depth: int = 0
-    oldest_sent_at: float | None = None
-    oldest_expires_at: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """What one round trip told.
 
@@ -190,7 +165,7 @@ class Reading:
     reason: str = ""
     answered_at: float = 0.0
     workers: Sequence[str] = ()
-    queue: Waiting = Waiting()
+    queue: Waiting = field(default_factory=Waiting)
     own: Mapping[str, Waiting] = field(default_factory=dict)
 
 
@@ -265,9 +240,9 @@ def _read(answer: Any, own: Sequence[str]) -> Reading:
         reason,
         answered,
         workers,
-        waiting,
+        lists,
     ) = answer
-    queue, *others = map(_waiting, waiting)
+    queue, *others = map(waiting.read, lists)
     return Reading(
         open=bool(is_open),
         failures=int(failures),
@@ -281,16 +256,3 @@ def _read(answer: Any, own: Sequence[str]) -> Reading:
         queue=queue,
         own=dict(zip(own, others, strict=True)),
     )
-
-
-def _waiting(answer: Any) -> Waiting:
-    depth, oldest, expires = answer
-    expires_at = _unix(expires)
-    return Waiting(int(depth), None if expires_at is None else float(oldest), expires_at)
-
-
-def _unix(iso: bytes) -> float | None:
-    try:
-        return datetime.fromisoformat(iso.decode()).timestamp()
-    except ValueError:  # also where it is no UTF-8
-        return None

@@ -49,6 +49,11 @@ class ServerClock:
         """Seconds that never go back, on this machine."""
         return self._local.monotonic()
 
+    @property
+    def skew_s(self) -> float:
+        """Seconds that this machine's own clock is ahead of the server's, as of the last `measured`."""
+        return self._local.time() - self.time()
+
     def measured(self, server_seconds: float, *, sent: float, received: float) -> None:
         """Take over one reading of Redis `TIME`.
 

@@ -4,10 +4,11 @@ import orjson
 import pytest
 
 from memsift_producer.admission import BATCHES_BEHIND, FRESH_S, Admission
-from memsift_producer.breaker_state import Reading, Waiting
+from memsift_producer.breaker_state import Reading
 from memsift_producer.cards import read_card
 from memsift_schemas import Cause, keys, message, wire
 from memsift_schemas.job import RerankJob
+from memsift_schemas.waiting import Waiting
 from tests.producer.frontends import frontends
 from tests.samples import NOW, memories
 

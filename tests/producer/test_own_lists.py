@@ -7,12 +7,13 @@ import pytest
 
 from memsift_producer.admission import BATCHES_BEHIND, Admission
 from memsift_producer.affinity import Affinity
-from memsift_producer.breaker_state import Reading, Waiting
+from memsift_producer.breaker_state import Reading
 from memsift_producer.cards import read_card
 from memsift_producer.dispatch import Dispatch
 from memsift_producer.outbox import Outbox
 from memsift_schemas import Cause, keys
 from memsift_schemas.redis_link import end
+from memsift_schemas.waiting import Waiting
 from tests.producer.frontends import frontends
 from tests.samples import job
 

@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 from memsift_producer import Reranker, SyncReranker
-from memsift_producer.breaker_state import Reading, Waiting
+from memsift_producer.breaker_state import Reading
 from memsift_schemas import (
     Cause,
     InvalidInput,
@@ -21,6 +21,7 @@ from memsift_schemas import (
     wire,
 )
 from memsift_schemas.redis_link import end
+from memsift_schemas.waiting import Waiting
 from tests.samples import NOW, memories, memory
 
 PLAIN = {"id": "a", "text": "xyzzy", "created_at": NOW}

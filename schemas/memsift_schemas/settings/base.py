@@ -47,6 +47,12 @@ class Settings(BaseSettings):
         "hexadecimal. The first seals, all open.",
     )
 
+    metrics_host: str = Field(
+        "127.0.0.1",
+        min_length=1,
+        description="Address on which `/metrics` is served, where a port is set; this machine alone.",
+    )
+
     @field_validator("seal_keys")
     @classmethod
     def _keys(cls, value: str | None) -> str | None:

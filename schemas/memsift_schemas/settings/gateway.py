@@ -34,6 +34,10 @@ class GatewaySettings(ProducerSettings):
         description="Origins whose web pages may call the gateway, comma-separated, or `*`; none by default.",
     )
 
+    gateway_metrics_port: int = Field(
+        0, ge=0, le=65_535, description="Port of the gateway's `/metrics`; 0 counts and serves none."
+    )
+
     @property
     def cors_origins(self) -> list[str]:
         """The origins one by one."""

@@ -204,6 +204,9 @@ class WorkerSettings(Settings):
         description="Redis for Celery's own control and events, if not `MEMSIFT_REDIS_URL`; must be set "
         "where that is a Cluster.",
     )
+    metrics_port: int = Field(
+        0, ge=0, le=65_535, description="Port of the worker's `/metrics`; 0 counts and serves none."
+    )
     sentry_dsn: str | None = Field(
         None, repr=False, description="Where worker errors go; ids only, never text."
     )

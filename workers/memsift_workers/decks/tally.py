@@ -8,6 +8,13 @@ from typing import Any
 from memsift_schemas.result import RerankResult
 
 
+def cause_of(result: RerankResult) -> str:
+    """Why no more of a job's prompts was cached: a `Miss`, `hit` or `no_deck`; see `CacheTally.as_dict`."""
+    if result.deck is None:
+        return "no_deck"
+    return "hit" if result.deck.miss is None else result.deck.miss.value
+
+
 class CacheTally:
     """Sums what results tell."""
 
@@ -20,8 +27,7 @@ class CacheTally:
 
     def note(self, result: RerankResult) -> None:
         """Count one job's prompts under the cause of what was not cached."""
-        deck = result.deck
-        cause = "no_deck" if deck is None else "hit" if deck.miss is None else deck.miss.value
+        deck, cause = result.deck, cause_of(result)
         self._turns[cause] += 1
         self._prompt[cause] += result.prompt_tokens
         self._cached[cause] += result.cached_tokens

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from redis.asyncio import Redis
@@ -36,10 +37,26 @@ from memsift_workers.flow.rescue import forget
 from memsift_workers.flow.service_times import ServiceTimes
 from memsift_workers.flow.shared_limit import Lease, SharedLimit
 from memsift_workers.health import Health
+from memsift_workers.metering.meter import Meter
 from memsift_workers.rankers.base import Outcome, Ranker, RankFault
 from memsift_workers.rankers.relevance import Relevance
 
 log = logging.getLogger("memsift.worker")
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What a batch holds and has used.
+
+    Attributes:
+        popped: what came.
+        leases: its places in runtimes.
+        model_s: each job's share of the time that rankers took, by its id.
+    """
+
+    popped: Popped
+    leases: list[Lease] = field(default_factory=list)
+    model_s: dict[str, float] = field(default_factory=dict)
 
 
 class BatchHandler:
@@ -56,7 +73,7 @@ class BatchHandler:
         on_work: is called when a batch comes.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # one keyword per collaborator
         self,
         *,
         redis: Redis,
@@ -65,6 +82,7 @@ class BatchHandler:
         clock: Clock,
         events: EventStream,
         shared: SharedLimit | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._redis = redis
         self._settings = settings
@@ -72,7 +90,8 @@ class BatchHandler:
         self._clock = clock
         self._ring = KeyRing.of(settings.seal_keys)
         self._relevance = Relevance(calibration.load(settings.calibration))
-        self.reporter = Reporter(events, clock)
+        self._meter = meter or Meter()
+        self.reporter = Reporter(events, clock, self._meter)
         self._cancellations = Cancellations(redis, settings.queue)
         self.shared = shared
         self._batches = 0
@@ -117,10 +136,11 @@ class BatchHandler:
         ]
         # Jobs of one user and session side by side: their common prefix is computed once.
         ready.sort(key=lambda delivery: _conversation(delivery.job))
-        leases: list[Lease] = []
+        self._meter.took(deliveries, items=len(popped.items), at=popped.at)
+        batch = _Batch(popped)
         for name, group in self._by_ranker(ready).items():
-            answered += await self._rank(name, group, popped, leases)
-        await self._reply(answered, popped, leases)
+            answered += await self._rank(name, group, batch)
+        await self._reply(answered, batch)
 
     def _receive(self, item: bytes) -> Delivery | None:
         now = self._clock.time()
@@ -139,9 +159,7 @@ class BatchHandler:
             groups.setdefault(name, []).append(delivery)
         return dict(sorted(groups.items()))
 
-    async def _rank(
-        self, name: str, group: list[Delivery], popped: Popped, leases: list[Lease]
-    ) -> list[Answered]:
+    async def _rank(self, name: str, group: list[Delivery], batch: _Batch) -> list[Answered]:
         ranker = self._rankers.get(name)
         if ranker is None:
             return [refuse(delivery, Cause.UNKNOWN_RANKER) for delivery in group]
@@ -150,13 +168,13 @@ class BatchHandler:
         gone = await self._cancellations.marked(waited(group, self._clock.time()))
         answered = [refuse(delivery, Cause.CANCELLED) for delivery in group if delivery.envelope.id in gone]
         staying = [delivery for delivery in group if delivery.envelope.id not in gone]
-        sifted = self._sieve.sift(name, staying, crowded=popped.crowded)
+        sifted = self._sieve.sift(name, staying, crowded=batch.popped.crowded)
         answered += sifted.refused
         for together in (sifted.together, *([suspect] for suspect in sifted.suspects)):
             if together:
-                answered += await self._ask(ranker, together, popped)
+                answered += await self._ask(ranker, together, batch)
         if lease is not None:
-            leases.append(lease)
+            batch.leases.append(lease)
         return answered
 
     async def _enter(self, name: str, group: list[Delivery]) -> Lease | None:
@@ -167,18 +185,23 @@ class BatchHandler:
         hold_s = self._settings.rank_timeout_ms / 1e3
         return await self.shared.enter(len(group), until=latest, hold_s=hold_s)
 
-    async def _ask(self, ranker: Ranker, group: list[Asked], popped: Popped) -> list[Answered]:
+    async def _ask(self, ranker: Ranker, group: list[Asked], batch: _Batch) -> list[Answered]:
         for delivery, _ in group:
             self.reporter.started(delivery)
         started = self._clock.monotonic()
         # Where most of what was popped was dropped, the rest is no full batch.
+        popped = batch.popped
         self.load.began(full=popped.crowded and 2 * len(group) > len(popped.items))
+        self._meter.entered(len(group))
         try:
             jobs = [job for _, job in group]
             with tracing.ranking(jobs, queue=self._settings.queue, now=popped.at):
                 outcomes = await self._asker.ask(ranker, jobs)
         finally:
             self.load.ended(len(group))
+            seconds = self._clock.monotonic() - started
+            self._meter.left(ranker.name, len(group), seconds)
+            batch.model_s.update({delivery.envelope.id: seconds / len(group) for delivery, _ in group})
         self.health.note(outcomes)
         await self._blame(group, outcomes)
         rank_ms = (self._clock.monotonic() - started) * 1e3
@@ -210,7 +233,7 @@ class BatchHandler:
         self.cache.note(result)
         return result.model_copy(update={"timings_ms": timings_ms})
 
-    async def _reply(self, answered: list[Answered], popped: Popped, leases: list[Lease]) -> None:
+    async def _reply(self, answered: list[Answered], batch: _Batch) -> None:
         now = self._clock.time()
         wanted = [(delivery, reply) for delivery, reply in answered if not is_unwanted(delivery, reply, now)]
         try:
@@ -221,14 +244,16 @@ class BatchHandler:
                     reply_ttl_ms=self._settings.reply_ttl_ms,
                     result_ttl_s=self._settings.result_ttl_s,
                     ring=self._ring,
-                    also=[*(lease.give_back for lease in leases), *_forgotten(popped)],
+                    also=[*(lease.give_back for lease in batch.leases), *_forgotten(batch.popped)],
                 )
         except REDIS_FAULTS as error:
             self.tally["reply_lost"] += len(wanted)
+            self._meter.lost(len(wanted))
             log.warning("%d replies are lost, their callers fall back: %s", len(wanted), describe(error))
         for delivery, reply in answered:
             late = is_late(delivery, now)
-            self.reporter.ended(delivery, reply, late=late, now=now, popped_at=popped.at)
+            self.reporter.ended(delivery, reply, late=late, now=now, popped_at=batch.popped.at)
+        self._meter.ended(answered, batch.model_s, judged_at=now, replied_at=self._clock.time())
 
 
 def _forgotten(popped: Popped) -> list[Callable[[Any], None]]:

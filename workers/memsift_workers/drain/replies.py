@@ -15,6 +15,8 @@ from memsift_schemas.sealing import KeyRing
 from memsift_workers.drain.delivery import Delivery
 
 Reply = RerankResult | Refusal
+# Celery's word for a job that ran out of time, and whether it did; else somebody called it back.
+REVOKED = {Cause.EXPIRED: True, Cause.TOO_LATE: True, Cause.CANCELLED: False}
 
 
 async def send(
@@ -79,7 +81,7 @@ def celery_result(task_id: str, reply: Reply, ring: KeyRing | None = None) -> by
     if isinstance(reply, RerankResult):
         status = "SUCCESS"
         result = orjson.loads(_encoded(reply, ring)) if ring else reply.model_dump(mode="json")
-    elif reply.cause in {Cause.EXPIRED, Cause.TOO_LATE}:
+    elif REVOKED.get(reply.cause):
         status = "REVOKED"
         result = {
             "exc_type": "TaskRevokedError",

@@ -9,29 +9,29 @@ from memsift_schemas.clock import Clock
 from memsift_schemas.result import Cause, Refusal
 from memsift_workers.drain.delivery import Delivery
 from memsift_workers.drain.events import EventStream
-from memsift_workers.drain.replies import Reply
+from memsift_workers.drain.replies import REVOKED, Reply
+from memsift_workers.metering.meter import Meter
 
 log = logging.getLogger("memsift.worker")
 
-# Celery's word for a job that ran out of time, and for one that somebody called back.
-_REVOKED = {Cause.EXPIRED: True, Cause.TOO_LATE: True, Cause.CANCELLED: False}
-
 
 class Reporter:
-    """Tally and Celery task events.
+    """Tally, metrics and Celery task events.
 
     Attributes:
         tally: what became of the list items since the start, outcome or cause -> count.
     """
 
-    def __init__(self, events: EventStream, clock: Clock) -> None:
+    def __init__(self, events: EventStream, clock: Clock, meter: Meter) -> None:
         self._events = events
         self._clock = clock
+        self._meter = meter
         self.tally: Counter[str] = Counter()
 
     def poison(self, why: str, size: int) -> None:
         """A list item that is no job."""
         self.tally[f"poison_{why}"] += 1
+        self._meter.poison(why)
         log.warning("dropped a list item of %d bytes that is no job (%s)", size, why)
 
     def received(self, delivery: Delivery, now: float) -> None:
@@ -56,6 +56,7 @@ class Reporter:
     def warmed(self, delivery: Delivery, how: str) -> None:
         """What became of a warm-up: `warmed`, `dropped`, `failed` or `refused`; nobody is answered."""
         self.tally[f"warm_{how}"] += 1
+        self._meter.warmed(how)
         told = {"uuid": delivery.envelope.id, "timestamp": self._clock.time()}
         if how == "warmed":
             self._events.send("task-succeeded", result="warmed", runtime=0.0, **told)
@@ -74,13 +75,13 @@ class Reporter:
             self._events.send("task-succeeded", uuid=uuid, result=result, runtime=runtime, timestamp=now)
             return
         self.tally[reply.cause.value] += 1
-        if reply.cause in _REVOKED:
+        if reply.cause in REVOKED:
             self._events.send(
                 "task-revoked",
                 uuid=uuid,
-                terminated=not _REVOKED[reply.cause],
+                terminated=not REVOKED[reply.cause],
                 signum=None,
-                expired=_REVOKED[reply.cause],
+                expired=REVOKED[reply.cause],
                 timestamp=now,
             )
         else:

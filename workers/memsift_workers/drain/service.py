@@ -29,13 +29,14 @@ from memsift_workers.flow.limits import follow_latency, local_limit, shared_limi
 from memsift_workers.flow.rescue import Rescue
 from memsift_workers.flow.runtime_name import own_runtime
 from memsift_workers.health import Health, Heartbeat
+from memsift_workers.metering.metrics import Metrics, Watched
 from memsift_workers.rankers.base import Ranker, Warmable
 from memsift_workers.runtimes.base import RuntimeFault, RuntimeMisconfigured
 
 log = logging.getLogger("memsift.worker")
 
-# Beside one connection per batch for its replies: the blocking pops, presence, clock, rescue.
-SPARE_CONNECTIONS = 6
+# Beside one connection per batch for its replies: the blocking pops, presence, clock, rescue, metrics.
+SPARE_CONNECTIONS = 7
 
 
 class DrainService:
@@ -106,6 +107,7 @@ class DrainService:
             queue=self._settings.queue,
         )
         limiter = local_limit(self._settings)
+        metrics = Metrics.start(self._settings)
         handler = BatchHandler(
             redis=redis,
             settings=self._settings,
@@ -113,6 +115,7 @@ class DrainService:
             clock=self._clock,
             events=self._events,
             shared=shared_limit(self._settings, redis, self._clock, limiter),
+            meter=metrics.meter if metrics else None,
         )
         follow_latency(self._settings, limiter, handler.times)
         rescue = self._rescue(redis)
@@ -136,6 +139,10 @@ class DrainService:
             clock=self._clock,
             runtime=runtime,
         )
+        helpers: list[asyncio.Task[None]] = []
+        if metrics is not None:
+            watched = Watched(limiter, handler.health, self._clock)
+            helpers.append(asyncio.create_task(metrics.watch(redis, watched)))
         try:
             await self._start_rankers(handler.health)
             await self._first_contact(redis)
@@ -144,7 +151,9 @@ class DrainService:
                 return
             collect_less_often()
             log.info("ready: jobs are taken from %s", self._settings.queue)
-            helpers = [
+            if metrics is not None:
+                metrics.tell(self._rankers[self._settings.ranker])
+            helpers += [
                 asyncio.create_task(self._be_present(presence, drain, handler, limiter)),
                 asyncio.create_task(self._keep_time(redis)),
             ]
@@ -153,16 +162,16 @@ class DrainService:
             if rescue is not None:
                 helpers.append(asyncio.create_task(rescue.keep_watch()))
             self.started.set()
-            try:
-                await drain.run()
-            finally:
-                await end(helpers)
+            await drain.run()
         finally:
+            await end(helpers)
             log.info("drained: %s", dict(sorted(handler.tally.items())))
             for ranker in self._rankers.values():
                 await ranker.close()
             await presence.leave()
             await redis.aclose()
+            if metrics is not None:
+                metrics.close()
 
     def _rescue(self, redis: Redis) -> Rescue | None:
         if not self._settings.rescue:

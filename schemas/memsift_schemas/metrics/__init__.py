@@ -1,0 +1,1 @@
+"""Metrics: which there are (`catalogue`), how they are counted (`instruments`) and read (`serving`)."""
