@@ -6,7 +6,8 @@ import atexit
 import os
 import signal
 import time
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -72,8 +73,15 @@ class Stack:
         self._until(child, lambda: services.server_answers(self.redis_url), VALKEY_READY_S)
         return self.redis_url
 
-    def start_worker(self, name: str = "memsift", loglevel: str = "INFO") -> WorkerInfo:
+    def start_worker(
+        self, name: str = "memsift", loglevel: str = "INFO", *, metrics_port: int = 0
+    ) -> WorkerInfo:
         """Start a worker on this stack's Valkey and wait until its model is loaded and warm.
+
+        Args:
+            name: the worker's.
+            loglevel: DEBUG to CRITICAL.
+            metrics_port: where it serves `/metrics`; 0 leaves that to the environment.
 
         Returns:
             What the worker says of itself.
@@ -82,7 +90,8 @@ class Stack:
             Failure: it ended or was not ready in time.
         """
         command = services.worker_command(name, loglevel)
-        child = self._start("worker", command, patience_s=WORKER_STOP_S)
+        told = {"MEMSIFT_METRICS_PORT": str(metrics_port)} if metrics_port else {}
+        child = self._start("worker", command, patience_s=WORKER_STOP_S, told=told)
         found: list[WorkerInfo] = []
 
         def ready() -> bool:
@@ -109,11 +118,12 @@ class Stack:
         self._until(child, lambda: services.flower_answers(port), FLOWER_READY_S)
         return f"http://127.0.0.1:{port}"
 
-    def start_gateway(self, port: int = 0) -> str:
+    def start_gateway(self, port: int = 0, *, metrics_port: int = 0) -> str:
         """Start an HTTP gateway on this stack's Valkey and queue and wait until it serves.
 
         Args:
             port: the one to take if it is free; 0 takes any.
+            metrics_port: where it serves `/metrics`; 0 leaves that to the environment.
 
         Returns:
             Its URL.
@@ -122,7 +132,9 @@ class Stack:
             Failure: it ended or was not ready in time.
         """
         port = valkey.free_port(port)
-        child = self._start("gateway", services.gateway_command(port), patience_s=GATEWAY_STOP_S)
+        told = {"MEMSIFT_GATEWAY_METRICS_PORT": str(metrics_port)} if metrics_port else {}
+        command = services.gateway_command(port)
+        child = self._start("gateway", command, patience_s=GATEWAY_STOP_S, told=told)
         self._until(child, lambda: services.answers_http(port, "/health"), GATEWAY_READY_S)
         return f"http://127.0.0.1:{port}"
 
@@ -165,13 +177,21 @@ class Stack:
                 self._children.pop()
         atexit.unregister(self.stop)
 
-    def _start(self, name: str, command: list[str], *, patience_s: float = 5.0) -> Child:
+    def _start(
+        self,
+        name: str,
+        command: list[str],
+        *,
+        patience_s: float = 5.0,
+        told: Mapping[str, str] = types.MappingProxyType({}),
+    ) -> Child:
         environment = {
             **os.environ,
             "MEMSIFT_REDIS_URL": self.redis_url,
             "MEMSIFT_QUEUE": self.queue,
             # Else a child's last lines sit in its buffer when it dies.
             "PYTHONUNBUFFERED": "1",
+            **told,
         }
         # No signal between the start and the place where `stop` finds it.
         with signals.noted() as came:

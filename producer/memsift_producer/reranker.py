@@ -17,6 +17,7 @@ from memsift_producer.answering import Answering, at_once
 from memsift_producer.breaker import Breaker
 from memsift_producer.dispatch import Dispatch
 from memsift_producer.forgetting import forget
+from memsift_producer.meter import Meter
 from memsift_producer.outbox import Outbox
 from memsift_producer.preparation import Prepared, Question, prepare, prepare_warm_up
 from memsift_producer.replies import Replies
@@ -56,14 +57,17 @@ class Reranker:
         *,
         clock: Clock | None = None,
         on_breaker: OnBreaker | None = None,
+        metrics: Meter | None = None,
     ) -> None:
         """Opens nothing yet.
 
         Args:
             settings: None reads them from the environment.
             clock: this machine's, for tests.
-            on_breaker: called in the event loop whenever the breaker opens or closes, for a metric.
+            on_breaker: called in the event loop whenever the breaker opens or closes.
+            metrics: counts calls, such as `memsift_producer.metrics.Metrics()`.
         """
+        self._metrics = metrics or Meter()
         self.settings = settings or settings_module.load(ProducerSettings)
         self._clock = ServerClock(clock)
         self._ring = KeyRing.of(self.settings.seal_keys)
@@ -81,6 +85,7 @@ class Reranker:
             dispatch=self._dispatch,
             clock=self._clock,
             on_breaker=on_breaker,
+            metrics=self._metrics,
         )
         self._outbox = Outbox(
             self._push_link,
@@ -219,17 +224,23 @@ class Reranker:
         """
         __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
         started = self._clock.monotonic()
-        prepared = prepare(
-            question,
-            settings=self.settings,
-            reply_to=self._replies.name,
-            clock=self._clock,
-            calibration=self._calibration,
-            ring=self._ring,
-        )
-        result = await self._answer(prepared, started)
+        self._metrics.began()
+        try:
+            prepared = prepare(
+                question,
+                settings=self.settings,
+                reply_to=self._replies.name,
+                clock=self._clock,
+                calibration=self._calibration,
+                ring=self._ring,
+            )
+            result = await self._answer(prepared, started)
+        except BaseException as error:
+            self._metrics.failed(error)
+            raise
         total = {"total": (self._clock.monotonic() - started) * 1e3}
         result = result.model_copy(update={"timings_ms": {**result.timings_ms, **total}})
+        self._metrics.answered(result)
         return Reranking(result, prepared.fallback, prepared.top_k, prepared.by_id, prepared.min_relevance)
 
     async def forget(self, *, user: str, memories: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from memsift_producer.meter import Meter
 from memsift_producer.reranker import Reranker
 from memsift_producer.reranking import Reranking
 from memsift_producer.watch import OnBreaker
@@ -27,14 +28,20 @@ class SyncReranker:
     """
 
     def __init__(
-        self, settings: ProducerSettings | None = None, *, on_breaker: OnBreaker | None = None
+        self,
+        settings: ProducerSettings | None = None,
+        *,
+        on_breaker: OnBreaker | None = None,
+        metrics: Meter | None = None,
     ) -> None:
         """Opens nothing yet.
 
         Args:
             settings: None reads them from the environment.
             on_breaker: as of `Reranker`; called on this one's own thread.
+            metrics: as of `Reranker`.
         """
+        self._metrics = metrics
         self._on_breaker = on_breaker
         self._settings = settings or settings_module.load(ProducerSettings)
         self._loop = asyncio.new_event_loop()
@@ -106,7 +113,7 @@ class SyncReranker:
         return self._reranker
 
     async def _opened(self) -> Reranker:
-        reranker = Reranker(self._settings, on_breaker=self._on_breaker)
+        reranker = Reranker(self._settings, on_breaker=self._on_breaker, metrics=self._metrics)
         await reranker.open()
         return reranker
 

@@ -15,8 +15,10 @@ from memsift_producer.breaker import Breaker, Claim
 from memsift_producer.breaker_state import BreakerState, Reading
 from memsift_producer.cards import Card, read_card
 from memsift_producer.dispatch import Dispatch
+from memsift_producer.meter import Meter
 from memsift_schemas.clock import Clock
 from memsift_schemas.keys import worker_key
+from memsift_schemas.metrics.shared import QUEUE_LIST, Shared
 from memsift_schemas.redis_link import REDIS_FAULTS, Pause, tell
 from memsift_schemas.settings import ProducerSettings
 
@@ -66,7 +68,7 @@ OnBreaker = Callable[[BreakerChange], None]
 class Watch:
     """Reports outcomes to Redis and reads breaker, queue and workers, on a connection that others use too."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # one keyword per collaborator
         self,
         redis: Redis,
         settings: ProducerSettings,
@@ -75,7 +77,9 @@ class Watch:
         dispatch: Dispatch,
         clock: Clock,
         on_breaker: OnBreaker | None = None,
+        metrics: Meter | None = None,
     ) -> None:
+        self._metrics = metrics or Meter()
         self._redis = redis
         self._settings = settings
         self._state = BreakerState(redis, settings)
@@ -119,17 +123,23 @@ class Watch:
         """
         tally, ended, claim = self._breaker.report()
         wanted, patience = _wanted(claim)
+        lists = self._dispatch.affinity.lists
+        began = self._clock.monotonic()
         reading = await self._state.exchange(
             self._clock.time(),
             tally,
             ended=ended,
             wanted=wanted,
             patience=patience,
-            own=[own.key for own in self._dispatch.affinity.lists],
+            own=[own.key for own in lists],
         )
+        took = self._clock.monotonic() - began
         self._breaker.learn(reading, claim)
         self._dispatch.learn(reading)
         self._tell(reading)
+        waits = {QUEUE_LIST: reading.queue, **{own.runtime: reading.own[own.key] for own in lists}}
+        now, is_open = self._clock.time(), self._breaker.is_open
+        self._metrics.looked(self._settings.queue, Shared(waits, len(reading.workers), is_open, now, took))
         if self._clock.monotonic() - self._cards_at >= CARDS_EVERY_S:
             self._cards_at = self._clock.monotonic()
             self._dispatch.learn_cards(await self._cards(reading))
@@ -142,6 +152,7 @@ class Watch:
 
     def _lost(self, fault: Exception) -> None:
         self._breaker.lost()
+        self._metrics.lost(self._settings.queue)
         self.present.clear()
         if not self._told_away:
             self._told_away = True
@@ -174,6 +185,8 @@ class Watch:
         if (change.open, change.reason) == (self._shown.open, self._shown.reason):
             return
         self._shown = change
+        if change.open and change.ours:
+            self._metrics.opened(change.reason)
         if self._on_breaker is None:
             return
         try:

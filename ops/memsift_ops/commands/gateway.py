@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import socket
+import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -14,6 +17,7 @@ from memsift_ops.commands.worker import LOGLEVELS
 from memsift_ops.errors import Refused
 from memsift_producer.gateway import access, keys
 from memsift_schemas import settings
+from memsift_schemas.metrics.instruments import SHARED_DIRECTORY, is_shared
 from memsift_schemas.settings import GatewaySettings
 
 PORT = 8010
@@ -48,7 +52,8 @@ def command(context: click.Context, host: str, port: int, workers: int, loglevel
     if not keys.load(checked.gateway_keys) and not access.is_loopback(host):
         raise Refused(f"--host {host}: {access.REMEDY}")
     _check_free(host, port)
-    with contextlib.suppress(KeyboardInterrupt):
+    shared = _shared_metrics() if checked.gateway_metrics_port and workers > 1 else contextlib.nullcontext()
+    with shared, contextlib.suppress(KeyboardInterrupt):
         uvicorn.run(
             APP,
             factory=True,
@@ -77,6 +82,17 @@ def key(name: str) -> None:
     made, entry = keys.new(name)
     click.echo(f"the key, shown once: {made}", err=True)
     click.echo(entry)
+
+
+@contextlib.contextmanager
+def _shared_metrics() -> Iterator[None]:
+    """A directory in which all processes count together, unless the operator has named one."""
+    if is_shared():
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="memsift-metrics-") as directory:
+        os.environ[SHARED_DIRECTORY] = directory
+        yield
 
 
 def _check_free(host: str, port: int) -> None:

@@ -11,6 +11,9 @@ from memsift_ops.weights import ensure_model
 from memsift_schemas import settings
 from memsift_schemas.settings import WorkerSettings
 
+# Those of ops/prometheus/prometheus.yml.
+METRICS_PORT, GATEWAY_METRICS_PORT = 9464, 9465
+
 
 def _free(_context: click.Context, _option: click.Parameter, port: int | None) -> int | None:
     if port and not valkey.is_free(port):
@@ -47,15 +50,19 @@ def command(port: int | None, flower_port: int | None, loglevel: str, *, flower:
         try:
             logs.say("starting; Ctrl-C stops everything")
             stack.start_valkey(port or valkey.DEFAULT_PORT)
-            info = stack.start_worker(loglevel=loglevel)
+            metrics_port = checked.metrics_port or valkey.free_port(METRICS_PORT)
+            info = stack.start_worker(loglevel=loglevel, metrics_port=metrics_port)
             flower_url = stack.start_flower(flower_port or services.FLOWER_PORT) if flower else ""
-            gateway_url = stack.start_gateway() if gateway else ""
+            gateway_port = valkey.free_port(GATEWAY_METRICS_PORT) if gateway else 0
+            gateway_url = stack.start_gateway(metrics_port=gateway_port) if gateway else ""
             logs.say(f"ready: {info.strategy} on {info.model} ({info.runtime})")
             logs.say(f"Valkey  {stack.redis_url}")
             if flower_url:
                 logs.say(f"Flower  {flower_url}")
+            logs.say(f"metrics http://127.0.0.1:{metrics_port}/metrics")
             if gateway_url:
                 logs.say(f"gateway {gateway_url}")
+                logs.say(f"        its metrics http://127.0.0.1:{gateway_port}/metrics")
             logs.say(f"clients: export MEMSIFT_REDIS_URL={stack.redis_url}")
             stack.wait()
         except KeyboardInterrupt:

@@ -12,6 +12,7 @@ from memsift_producer.gateway.call import Headers
 from memsift_producer.gateway.keys import Key, Keys
 from memsift_producer.gateway.problems import NoKey
 from memsift_producer.gateway.running import Turns
+from memsift_producer.meter import Meter
 from memsift_producer.reranker import Reranker
 from memsift_schemas.clock import Clock
 from memsift_schemas.settings import GatewaySettings
@@ -31,6 +32,7 @@ class Gateway:
     reranker: Reranker
     clock: Clock
     turns: Turns
+    metrics: Meter
 
     def admit(self, scope: Scope, headers: Headers) -> Key | None:
         """Let a call in.

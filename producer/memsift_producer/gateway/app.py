@@ -25,9 +25,12 @@ from memsift_producer.gateway.dialects.tei import Tei
 from memsift_producer.gateway.dialects.voyage import Voyage
 from memsift_producer.gateway.door import Door
 from memsift_producer.gateway.running import Turns
+from memsift_producer.meter import Meter
+from memsift_producer.metrics import Metrics
 from memsift_producer.reranker import Reranker
 from memsift_schemas import settings as settings_module
 from memsift_schemas.clock import Clock, SystemClock
+from memsift_schemas.metrics.serving import own_registry
 from memsift_schemas.settings import GatewaySettings
 
 DIALECTS: tuple[Dialect, ...] = (Bare(), CohereJina(), Voyage(), Tei(), Native())
@@ -49,8 +52,14 @@ def create_app(settings: GatewaySettings | None = None, *, clock: Clock | None =
     settings = settings or settings_module.load(GatewaySettings)
     clock = clock or SystemClock()
     known = keys.Keys(keys.load(settings.gateway_keys), clock)
+    metrics = Metrics(own_registry(), gateway=True) if settings.gateway_metrics_port else None
     gateway = Gateway(
-        settings=settings, keys=known, reranker=Reranker(settings), clock=clock, turns=Turns(clock)
+        settings=settings,
+        keys=known,
+        reranker=Reranker(settings, metrics=metrics),
+        clock=clock,
+        turns=Turns(clock),
+        metrics=metrics or Meter(),
     )
     contract = orjson.dumps(
         openapi.document(
@@ -74,8 +83,13 @@ def create_app(settings: GatewaySettings | None = None, *, clock: Clock | None =
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with gateway.reranker:
-            yield
+        served = metrics.serve(settings.gateway_metrics_port, settings.metrics_host) if metrics else None
+        try:
+            async with gateway.reranker:
+                yield
+        finally:
+            if served is not None:
+                served.close()
 
     return Starlette(
         routes=[

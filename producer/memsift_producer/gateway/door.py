@@ -59,6 +59,7 @@ class Door:
             log.error("%s failed: %s", visit.request_id, _told(error))
             await self._refuse(send, visit, Problem("the gateway has a fault; its log tells which"))
         finally:
+            self._gateway.metrics.requested(self._dialect.name, visit.status)
             took_ms = (self._gateway.clock.monotonic() - started) * 1e3
             log.info(
                 "%s %s %d %.1f ms key=%s bytes=%d source=%s cause=%s",

@@ -40,6 +40,10 @@ class Instruments:
         self._made = {metric: _made(client, metric, registry) for metric in metrics}
         self._children: dict[tuple[Metric, tuple[str, ...]], Any] = {}
 
+    def begin(self, metric: Metric, *labels: str) -> None:
+        """Show a counter with these labels at 0: the first count would not show as an increase else."""
+        self._child(metric, labels)
+
     def count(self, metric: Metric, *labels: str, by: float = 1.0) -> None:
         """Add to a counter; `labels` are values in the order of the metric's names."""
         self._child(metric, labels).inc(by)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from memsift_schemas.metrics import catalogue
 from memsift_schemas.metrics.instruments import Instruments
@@ -12,8 +13,27 @@ from memsift_schemas.waiting import Waiting
 QUEUE_LIST = "queue"
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What one look at Redis told.
+
+    Attributes:
+        lists: what waits, by the label `list`.
+        workers: how many are present.
+        breaker_open: whether calls fall back.
+        now: unix seconds on the server's clock.
+        seconds: what the round trip took.
+    """
+
+    lists: Mapping[str, Waiting]
+    workers: int
+    breaker_open: bool
+    now: float
+    seconds: float
+
+
 class SharedView:
-    """Shows what one look told.
+    """Shows what a look told.
 
     Args:
         instruments: of this process.
@@ -25,35 +45,19 @@ class SharedView:
         self._queue = queue
         self._lists: set[str] = set()
 
-    def saw(
-        self,
-        seconds: float,
-        *,
-        lists: Mapping[str, Waiting],
-        workers: int,
-        breaker_open: bool,
-        now: float,
-    ) -> None:
-        """Redis answered.
-
-        Args:
-            seconds: the round trip.
-            lists: what waits, by the label `list`.
-            workers: how many are present.
-            breaker_open: whether calls fall back.
-            now: unix seconds on the server's clock.
-        """
+    def saw(self, shared: Shared) -> None:
+        """Redis answered."""
         show, queue = self._instruments.show, self._queue
-        self._instruments.observe(catalogue.REDIS_ROUND_TRIP, seconds)
+        self._instruments.observe(catalogue.REDIS_ROUND_TRIP, shared.seconds)
         show(catalogue.REDIS_UP, 1)
-        show(catalogue.WORKERS, workers, queue)
-        show(catalogue.BREAKER_OPEN, breaker_open, queue)
+        show(catalogue.WORKERS, shared.workers, queue)
+        show(catalogue.BREAKER_OPEN, shared.breaker_open, queue)
         # A list that is drained no more holds nothing.
-        gone = dict.fromkeys(self._lists - lists.keys(), Waiting())
-        for name, waits in {**gone, **lists}.items():
+        gone = dict.fromkeys(self._lists - shared.lists.keys(), Waiting())
+        for name, waits in {**gone, **shared.lists}.items():
             show(catalogue.QUEUE_JOBS, waits.depth, queue, name)
-            show(catalogue.QUEUE_OLDEST, waits.age_s(now), queue, name)
-        self._lists = set(lists)
+            show(catalogue.QUEUE_OLDEST, waits.age_s(shared.now), queue, name)
+        self._lists = set(shared.lists)
 
     def lost(self) -> None:
         """Redis does not answer; what was seen before stays on show."""

@@ -73,6 +73,13 @@ class BatchMeter(Meter):
         self._batch_max = settings.batch_max
         self._default = settings.ranker
         self._served = frozenset(settings.served)
+        for ranker in settings.served:
+            for outcome in ("ranked", "late"):
+                instruments.begin(catalogue.JOBS, ranker, outcome, NO_CAUSE)
+            for cause in REVOKED:
+                instruments.begin(catalogue.JOBS, ranker, "revoked", cause.value)
+        for fate in ("answered", "dead", "failed"):
+            instruments.begin(catalogue.MODEL_TIME, fate)
 
     def took(self, deliveries: Sequence[Delivery], *, items: int, at: float) -> None:
         """See `Meter.took`."""

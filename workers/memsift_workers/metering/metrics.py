@@ -12,7 +12,7 @@ from memsift_schemas.clock import ServerClock
 from memsift_schemas.metrics import catalogue
 from memsift_schemas.metrics.instruments import Instruments, release
 from memsift_schemas.metrics.serving import MetricsServer, own_registry
-from memsift_schemas.metrics.shared import QUEUE_LIST, SharedView
+from memsift_schemas.metrics.shared import QUEUE_LIST, Shared, SharedView
 from memsift_schemas.redis_link import REDIS_FAULTS
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.flow.limiter import Limiter
@@ -97,13 +97,8 @@ class Metrics:
         show(catalogue.CLOCK_SKEW, watched.clock.skew_s)
 
     def _show(self, seen: Seen, seconds: float, now: float) -> None:
-        self._view.saw(
-            seconds,
-            lists={QUEUE_LIST: seen.queue, **seen.own},
-            workers=seen.workers,
-            breaker_open=seen.breaker_open,
-            now=now,
-        )
+        lists = {QUEUE_LIST: seen.queue, **seen.own}
+        self._view.saw(Shared(lists, seen.workers, seen.breaker_open, now, seconds))
         if seen.memory_used is not None and seen.memory_limit is not None:
             self._instruments.show(catalogue.REDIS_MEMORY, seen.memory_used)
             self._instruments.show(catalogue.REDIS_MEMORY_LIMIT, seen.memory_limit)
