@@ -22,6 +22,8 @@ HEAVY = {
     "transformers",
     "starlette",
     "uvicorn",
+    "prometheus-client",
+    "opentelemetry-api",
 }
 SCRIPT = """
 import asyncio, sys

@@ -12,7 +12,7 @@ import sentry_sdk
 from pydantic import ValidationError
 
 from memsift_producer.prefilter import Prefiltered, by_kind, prefilter
-from memsift_schemas import message, sealing, wire
+from memsift_schemas import message, otel, sealing, wire
 from memsift_schemas.calibration import PREFILTER, Calibration
 from memsift_schemas.clock import Clock
 from memsift_schemas.errors import InvalidInput, describe
@@ -246,8 +246,9 @@ def _with_candidates(asked: RerankJob, found: Prefiltered) -> RerankJob:
 
 
 def _trace() -> dict[str, str]:
-    """The headers that let a worker's Sentry continue this trace."""
-    if not sentry_sdk.is_initialized():
-        return {}
-    headers = {"sentry-trace": sentry_sdk.get_traceparent(), "baggage": sentry_sdk.get_baggage()}
-    return {name: value for name, value in headers.items() if value}
+    """The headers that let a worker continue this trace, in Sentry and in OpenTelemetry."""
+    found = otel.headers()
+    if sentry_sdk.is_initialized():
+        headers = {"sentry-trace": sentry_sdk.get_traceparent(), "baggage": sentry_sdk.get_baggage()}
+        found |= {name: value for name, value in headers.items() if value}
+    return found

@@ -18,6 +18,7 @@ from memsift_producer.breaker import Breaker
 from memsift_producer.dispatch import Dispatch
 from memsift_producer.forgetting import forget
 from memsift_producer.meter import Meter
+from memsift_producer.observed import Observed
 from memsift_producer.outbox import Outbox
 from memsift_producer.preparation import Prepared, Question, prepare, prepare_warm_up
 from memsift_producer.replies import Replies
@@ -224,8 +225,7 @@ class Reranker:
         """
         __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
         started = self._clock.monotonic()
-        self._metrics.began()
-        try:
+        with Observed(self._metrics) as call:
             prepared = prepare(
                 question,
                 settings=self.settings,
@@ -235,12 +235,9 @@ class Reranker:
                 ring=self._ring,
             )
             result = await self._answer(prepared, started)
-        except BaseException as error:
-            self._metrics.failed(error)
-            raise
-        total = {"total": (self._clock.monotonic() - started) * 1e3}
-        result = result.model_copy(update={"timings_ms": {**result.timings_ms, **total}})
-        self._metrics.answered(result)
+            total = {"total": (self._clock.monotonic() - started) * 1e3}
+            result = result.model_copy(update={"timings_ms": {**result.timings_ms, **total}})
+            call.answered(result)
         return Reranking(result, prepared.fallback, prepared.top_k, prepared.by_id, prepared.min_relevance)
 
     async def forget(self, *, user: str, memories: Sequence[str]) -> None:

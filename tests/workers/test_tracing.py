@@ -22,7 +22,7 @@ def traced(sampled="1", at=1, **fields):
 
 
 def rank(*jobs):
-    with tracing.ranking(jobs, queue="q", now=NOW.timestamp() + 0.25):
+    with tracing.ranking(jobs, queue="q", popped_at=NOW.timestamp() + 0.25, clock=SystemClock()):
         found = tracing.headers()
     sentry_sdk.flush(2)
     return found
@@ -68,7 +68,7 @@ def test_without_sentry_nothing_happens():
 
 def test_an_error_ends_the_transactions_too(sentry):
     def failing():
-        with tracing.ranking([traced()], queue="q", now=NOW.timestamp()):
+        with tracing.ranking([traced()], queue="q", popped_at=NOW.timestamp(), clock=SystemClock()):
             raise ValueError
 
     with pytest.raises(ValueError):  # noqa: PT011
@@ -80,7 +80,7 @@ def test_an_error_ends_the_transactions_too(sentry):
 
 async def test_batches_at_the_same_time_keep_their_traces_apart(sentry):
     async def one(at):
-        with tracing.ranking([traced(at=at)], queue="q", now=NOW.timestamp()):
+        with tracing.ranking([traced(at=at)], queue="q", popped_at=NOW.timestamp(), clock=SystemClock()):
             await asyncio.sleep(0.001 * (at % 3))
             return tracing.headers()["traceparent"].split("-")[1]
 
@@ -111,7 +111,7 @@ async def test_a_frontends_trace_reaches_worker_and_runtime(sentry):
             calibration=calibration.load(""),
         )
     received = wire.load_job(message.read(prepared.message).job)
-    with tracing.ranking([received], queue="q", now=NOW.timestamp()):
+    with tracing.ranking([received], queue="q", popped_at=NOW.timestamp(), clock=SystemClock()):
         await http.get("/health")
     await http.close()
     server.close()

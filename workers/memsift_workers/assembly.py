@@ -19,6 +19,7 @@ from memsift_workers.rankers.cascade import Cascade
 from memsift_workers.rankers.local import LocalRanker
 from memsift_workers.runtimes.base import Runtime, RuntimeMisconfigured
 from memsift_workers.runtimes.remembering import Remembering
+from memsift_workers.runtimes.traced import Traced
 from memsift_workers.strategies.base import Strategy
 from memsift_workers.strategies.likelihood import Likelihood
 from memsift_workers.strategies.listwise import Listwise
@@ -44,7 +45,7 @@ def _chain(parts: list[Ranker], settings: WorkerSettings) -> Ranker:
 def _build_ranker(name: str, settings: WorkerSettings) -> Ranker:
     match name:
         case "local":
-            runtime = Remembering(build_runtime(settings), SystemClock())
+            runtime = Remembering(Traced(build_runtime(settings)), SystemClock())
             return LocalRanker(runtime, build_strategy(settings), build_decks(settings))
         case "jev":
             from memsift_workers.rankers.jev.ranker import JevRanker  # noqa: PLC0415

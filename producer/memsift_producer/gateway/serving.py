@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
+
 from starlette.applications import Starlette
 
 from memsift_producer.gateway.app import create_app
+from memsift_schemas import otel
 from memsift_schemas.collector import collect_less_often
 
 
 def application() -> Starlette:
     """The application, in a process that does nothing else."""
+    atexit.register(otel.export("memsift-gateway"))
     app = create_app()
     collect_less_often()
     return app

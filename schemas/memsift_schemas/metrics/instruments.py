@@ -7,7 +7,7 @@ a directory. `labels()` of prometheus_client takes 1.8 us, so what it returns is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from memsift_schemas.errors import SettingsError
@@ -59,6 +59,10 @@ class Instruments:
     def change(self, metric: Metric, by: float) -> None:
         """Add to a gauge without labels, or take away."""
         self._child(metric, ()).inc(by)
+
+    def observer(self, metric: Metric) -> Callable[[float], None]:
+        """What `observe` does for a histogram without labels, a third faster; for what comes per job."""
+        return self._child(metric, ()).observe  # type: ignore[no-any-return]
 
     def _child(self, metric: Metric, labels: tuple[str, ...]) -> Any:
         key = (metric, labels)

@@ -195,7 +195,7 @@ class BatchHandler:
         self._meter.entered(len(group))
         try:
             jobs = [job for _, job in group]
-            with tracing.ranking(jobs, queue=self._settings.queue, now=popped.at):
+            with tracing.ranking(jobs, queue=self._settings.queue, popped_at=popped.at, clock=self._clock):
                 outcomes = await self._asker.ask(ranker, jobs)
         finally:
             self.load.ended(len(group))

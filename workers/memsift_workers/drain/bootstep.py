@@ -10,12 +10,14 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from celery import bootsteps, signals
 from celery.platforms import EX_FAILURE
 from celery.worker import state
 
+from memsift_schemas import otel
 from memsift_schemas import settings as settings_module
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.assembly import build_rankers
@@ -39,6 +41,7 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
         self._service: DrainService | None = None
+        self._last_spans: Callable[[], None] = lambda: None
         self._connection: Any = None
 
     def start(self, worker: Any) -> None:
@@ -48,6 +51,7 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
             Exception: why the worker can never take a job; Celery logs it and exits.
         """
         settings = settings_module.load(WorkerSettings)
+        self._last_spans = otel.export("memsift-worker")
         self._connection = worker.app.connection_for_write()
         dispatcher = worker.app.events.Dispatcher(
             self._connection,
@@ -84,6 +88,7 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
         if self._service is not None:
             self._service.stop()
             self._service = None
+            self._last_spans()
         if self._connection is not None:
             self._connection.release()
             self._connection = None

@@ -73,6 +73,9 @@ class BatchMeter(Meter):
         self._batch_max = settings.batch_max
         self._default = settings.ranker
         self._served = frozenset(settings.served)
+        self._queued = instruments.observer(catalogue.QUEUE_TIME)
+        self._took = instruments.observer(catalogue.REPLY_TIME)
+        self._left_over = instruments.observer(catalogue.SLACK)
         for ranker in settings.served:
             for outcome in ("ranked", "late"):
                 instruments.begin(catalogue.JOBS, ranker, outcome, NO_CAUSE)
@@ -83,12 +86,11 @@ class BatchMeter(Meter):
 
     def took(self, deliveries: Sequence[Delivery], *, items: int, at: float) -> None:
         """See `Meter.took`."""
-        observe = self._instruments.observe
-        observe(catalogue.BATCH_FILL, items / self._batch_max)
+        self._instruments.observe(catalogue.BATCH_FILL, items / self._batch_max)
         for delivery in deliveries:
             job = delivery.job
             if job is not None and job.sent_at is not None:
-                observe(catalogue.QUEUE_TIME, max(at - job.sent_at, 0.0))
+                self._queued(max(at - job.sent_at, 0.0))
 
     def poison(self, why: str) -> None:
         """See `Meter.poison`."""
@@ -154,10 +156,9 @@ class BatchMeter(Meter):
         job = delivery.job
         if job is None:
             return
-        observe = self._instruments.observe
-        observe(catalogue.SLACK, 0.0 if late else max(job.deadline - at, 0.0))
+        self._left_over(0.0 if late else max(job.deadline - at, 0.0))
         if not late and job.sent_at is not None:
-            observe(catalogue.REPLY_TIME, max(at - job.sent_at, 0.0))
+            self._took(max(at - job.sent_at, 0.0))
 
     def _ranker(self, delivery: Delivery) -> str:
         """A label out of the settings: what a job names may be anything."""
