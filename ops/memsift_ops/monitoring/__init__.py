@@ -1,0 +1,1 @@
+"""What is made of the metrics' catalogue: the Grafana dashboard and the docs' table."""
