@@ -67,7 +67,7 @@ class Metrics:
             release(),
             ranker.name,
             settings.strategy,
-            "",
+            str(getattr(ranker, "prompt_version", "")),
             settings.runtime,
             ranker.model,
         )
