@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: install demo up test test-fast test-clients test-typescript test-sglang test-browser chaos chaos-quick lint docs clean
+.PHONY: install demo up test test-fast test-clients test-typescript test-sglang test-browser chaos chaos-quick lint docs clean test-monitoring
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         play two conversations through Redis and a real model"
 	@echo "make test         all tests but those that need SGLang, a browser or clients from PyPI"
 	@echo "make test-fast    only those that need neither model nor worker processes"
+	@echo "make test-monitoring metrics, dashboard and alerts in a real Prometheus (root: installs it)"
 	@echo "make test-clients the HTTP gateway through real clients from PyPI (installs 0.8 GB)"
 	@echo "make test-typescript  the TypeScript client, alone and against a real worker (needs Node.js 20)"
 	@echo "make test-sglang  the tests against a real SGLang on the CPU (installs 1.6 GB)"
@@ -37,7 +38,11 @@ test: install
 	$(BIN)/python -m pytest
 
 test-fast: install
-	$(BIN)/python -m pytest -m "not stack and not engine and not install and not clients and not sglang and not browser"
+	$(BIN)/python -m pytest -m "not stack and not engine and not install and not monitoring and not clients and not sglang and not browser"
+
+test-monitoring: install
+	$(BIN)/python -m tests.monitoring.environment
+	MEMSIFT_TEST_MONITORING=1 $(BIN)/python -m pytest -m monitoring
 
 test-clients: install
 	$(BIN)/python -m tests.clients.environment
@@ -70,6 +75,8 @@ lint: install
 docs: install
 	$(BIN)/python -m memsift_ops.settings_table > docs/settings.md
 	$(BIN)/python -m tests.protocol.files
+	$(BIN)/python -m memsift_ops.monitoring.metrics_table > docs/metrics.md
+	$(BIN)/python -m memsift_ops.monitoring.dashboard > ops/grafana/dashboards/memsift.json
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

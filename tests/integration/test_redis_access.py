@@ -24,6 +24,7 @@ from memsift_workers.flow.shared_limit import SharedLimit, runtime_key
 from tests.integration.servers import Servers, answers, until
 from tests.integration.test_worker import live_job, raw
 from tests.samples import memories
+from tests.schemas.metrics.test_serving import scraped
 
 pytestmark = pytest.mark.stack
 
@@ -104,6 +105,23 @@ async def test_what_a_worker_does_besides_is_allowed(sample, clean, settings):
     try:
         ranked = [await rank(sample, prefilter_keep=5) for _ in range(4)]
         assert {(one.source, one.cause) for one in ranked} == {(Source.MODEL, None)}
+        assert clean.acl_log() == []
+    finally:
+        worker.terminate()
+        worker.wait(hurry=lambda: False)
+
+
+async def test_a_workers_look_for_its_metrics_is_allowed(sample, clean):
+    """Given one that serves metrics, then it shows memory and breaker, and nothing is denied."""
+    port = valkey.free_port()
+    told = {"seen_by": sample.url("operator"), "metrics_port": port}
+    worker = sample.servers.worker(sample.url("worker"), QUEUE, **told)
+    try:
+        await rank(sample)
+        used = ("memsift_redis_memory_used_bytes", ())
+        found = until(lambda: used in (told := scraped(port)) and told, child=worker)
+        assert found["memsift_breaker_open", (("queue", QUEUE),)] == 0
+        assert found["memsift_queue_jobs", (("list", "queue"), ("queue", QUEUE))] == 0
         assert clean.acl_log() == []
     finally:
         worker.terminate()
@@ -228,7 +246,7 @@ PRODUCER_MAY_NOT = [
 WORKER_MAY_NOT = [
     *[("CONFIG", "GET", "*"), ("CONFIG", "SET", "save", "1 1"), ("FLUSHALL",), ("MONITOR",), ("SHUTDOWN",)],
     *[("KEYS", "*"), ("SCAN", 0), ("RANDOMKEY",), ("BGSAVE",), ("REPLICAOF", "h", 1), ("ACL", "LIST")],
-    *[("LRANGE", f"{QUEUE}:reply:a", 0, -1), ("LPOP", f"{QUEUE}:reply:a"), ("GET", f"{QUEUE}:breaker")],
+    *[("LRANGE", f"{QUEUE}:reply:a", 0, -1), ("LPOP", f"{QUEUE}:reply:a"), ("HSET", f"{QUEUE}:breaker", "state", "open")],
     *[("GET", "celery-task-meta-1"), ("GET", "other"), ("SET", "other", 1), ("PUBLISH", "other", "x")],
     *[("FUNCTION", "FLUSH"), ("SCRIPT", "FLUSH"), ("CLIENT", "LIST"), ("SLOWLOG", "GET")],
 ]

@@ -9,7 +9,7 @@ HEAD = """# Metrics
 
 A worker serves them where `MEMSIFT_METRICS_PORT` is set, a gateway where `MEMSIFT_GATEWAY_METRICS_PORT` is,
 each at `/metrics` on a port of its own; a frontend as [frontend.md](frontend.md) shows.
-[operator.md](operator.md) says how to scrape them and who may read them, [runbook.md](runbook.md) what each
+[operating.md](operating.md) says how to scrape them and who may read them, [runbook.md](runbook.md) what each
 alert wants. No label ever holds a user, a session, a job or a text. This page is generated from the code by
 `make docs`."""
 

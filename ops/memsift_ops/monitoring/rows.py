@@ -38,7 +38,7 @@ ANSWERS = Row(
         Panel(
             "Fallbacks",
             [Line(per_second(c.FALLBACKS, ("cause",)), "{{cause}}")],
-            "Why the prefilter had to answer; docs/operator.md says what each cause wants.",
+            "Why the prefilter had to answer; docs/operating.md says what each cause wants.",
             unit="reqps",
             width=10,
             stacked=True,

@@ -50,6 +50,14 @@ def scrape(port, path="/metrics"):
     }
 
 
+def scraped(port):
+    """As `scrape`; nothing while nobody serves there yet."""
+    try:
+        return scrape(port)
+    except OSError:
+        return {}
+
+
 def until(condition, seconds=10.0):
     give_up_at = time.monotonic() + seconds
     while not condition():
