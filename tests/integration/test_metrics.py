@@ -123,4 +123,3 @@ async def test_two_workers_with_one_port_and_no_directory_answer_their_jobs_all_
     first.terminate()
     first.wait(hurry=lambda: False)
     until(lambda: scraped(port), child=second)
-

@@ -246,7 +246,11 @@ PRODUCER_MAY_NOT = [
 WORKER_MAY_NOT = [
     *[("CONFIG", "GET", "*"), ("CONFIG", "SET", "save", "1 1"), ("FLUSHALL",), ("MONITOR",), ("SHUTDOWN",)],
     *[("KEYS", "*"), ("SCAN", 0), ("RANDOMKEY",), ("BGSAVE",), ("REPLICAOF", "h", 1), ("ACL", "LIST")],
-    *[("LRANGE", f"{QUEUE}:reply:a", 0, -1), ("LPOP", f"{QUEUE}:reply:a"), ("HSET", f"{QUEUE}:breaker", "state", "open")],
+    *[
+        ("LRANGE", f"{QUEUE}:reply:a", 0, -1),
+        ("LPOP", f"{QUEUE}:reply:a"),
+        ("HSET", f"{QUEUE}:breaker", "state", "open"),
+    ],
     *[("GET", "celery-task-meta-1"), ("GET", "other"), ("SET", "other", 1), ("PUBLISH", "other", "x")],
     *[("FUNCTION", "FLUSH"), ("SCRIPT", "FLUSH"), ("CLIENT", "LIST"), ("SLOWLOG", "GET")],
 ]

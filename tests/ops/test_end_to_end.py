@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -278,8 +279,15 @@ def test_up_serves_flower_and_prefixes_what_each_process_prints(up):
 @linux_only
 def test_up_serves_http_when_asked_to(up):
     one = up("--no-flower", "--gateway")
+    served = one.until_printed("metrics http://127.0.0.1:")
     port = int(one.until_printed("gateway http://127.0.0.1:").rsplit(":", 1)[1])
     assert services.answers_http(port, "/ready")
+    for line, has in (
+        (served, "memsift_worker_info"),
+        (one.until_printed("its metrics"), "memsift_producer_info"),
+    ):
+        with urllib.request.urlopen(line.split()[-1], timeout=5) as answer:
+            assert has in answer.read().decode()
     one.process.send_signal(signal.SIGINT)
     assert one.end() == (0, "")
     assert gone(one.mark)
