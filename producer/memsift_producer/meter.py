@@ -12,8 +12,8 @@ class Meter:
     def began(self) -> None:
         """A call has come; `answered` or `failed` follows."""
 
-    def answered(self, result: RerankResult) -> None:
-        """It has its ranking."""
+    def answered(self, result: RerankResult, seconds: float) -> None:
+        """It has its ranking, so long after it came."""
 
     def failed(self, error: BaseException) -> None:
         """Nobody was answered: the caller went away, or asked what cannot be."""

@@ -71,12 +71,12 @@ class Metrics(Meter):
         """See `Meter.began`."""
         self._instruments.change(catalogue.CALLS_IN_FLIGHT, 1)
 
-    def answered(self, result: RerankResult) -> None:
+    def answered(self, result: RerankResult, seconds: float) -> None:
         """See `Meter.answered`."""
         instruments, source = self._instruments, result.source.value
         instruments.change(catalogue.CALLS_IN_FLIGHT, -1)
         instruments.count(catalogue.CALLS, source, result.cause.value if result.cause else _NO_CAUSE)
-        instruments.observe(catalogue.CALL_TIME, result.timings_ms["total"] / 1e3, source)
+        instruments.observe(catalogue.CALL_TIME, seconds, source)
         if "prefilter" in result.timings_ms:
             instruments.observe(catalogue.PREFILTER_TIME, result.timings_ms["prefilter"] / 1e3)
         if result.cause is not None and result.cause not in _NO_FALLBACK:

@@ -34,9 +34,9 @@ class Observed:
             self._span = self._current.enter_context(otel.current_span(tracer, SPAN, otel.CLIENT))
         return self
 
-    def answered(self, result: RerankResult) -> None:
-        """It has its ranking."""
-        self._meter.answered(result)
+    def answered(self, result: RerankResult, seconds: float) -> None:
+        """It has its ranking, so long after it came."""
+        self._meter.answered(result, seconds)
         if self._span is not None:
             self._span.set_attributes(
                 {

@@ -68,13 +68,12 @@ class Reranker:
             on_breaker: called in the event loop whenever the breaker opens or closes.
             metrics: counts calls, such as `memsift_producer.metrics.Metrics()`.
         """
-        self._metrics = metrics or Meter()
+        self.metrics = metrics or Meter()
         self.settings = settings or settings_module.load(ProducerSettings)
         self._clock = ServerClock(clock)
         self._ring = KeyRing.of(self.settings.seal_keys)
         self._calibration = calibration.load(self.settings.calibration)
-        self._push_link = self._connect()
-        self._reply_link = self._connect()
+        self._push_link, self._reply_link = self._connect(), self._connect()
         self._admission = Admission(self._clock)
         affinity = Affinity(self.settings.queue, enabled=self.settings.affinity)
         self._dispatch = Dispatch(affinity, self._admission)
@@ -86,7 +85,7 @@ class Reranker:
             dispatch=self._dispatch,
             clock=self._clock,
             on_breaker=on_breaker,
-            metrics=self._metrics,
+            metrics=self.metrics,
         )
         self._outbox = Outbox(
             self._push_link,
@@ -225,7 +224,7 @@ class Reranker:
         """
         __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
         started = self._clock.monotonic()
-        with Observed(self._metrics) as call:
+        with Observed(self.metrics) as call:
             prepared = prepare(
                 question,
                 settings=self.settings,
@@ -235,9 +234,9 @@ class Reranker:
                 ring=self._ring,
             )
             result = await self._answer(prepared, started)
-            total = {"total": (self._clock.monotonic() - started) * 1e3}
-            result = result.model_copy(update={"timings_ms": {**result.timings_ms, **total}})
-            call.answered(result)
+            seconds = self._clock.monotonic() - started
+            result = result.model_copy(update={"timings_ms": {**result.timings_ms, "total": seconds * 1e3}})
+            call.answered(result, seconds)
         return Reranking(result, prepared.fallback, prepared.top_k, prepared.by_id, prepared.min_relevance)
 
     async def forget(self, *, user: str, memories: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from memsift_producer.gateway.call import LEAST_S, Call
 from memsift_producer.gateway.running import Pace
+from memsift_producer.observed import Observed
 from memsift_producer.preparation import Question, prepare_as_given
 from memsift_producer.reranker import Reranker
 from memsift_producer.reranking import Reranking
@@ -36,6 +37,9 @@ async def ask(
 def _as_given(question: Question, call: Call, reranker: Reranker) -> Reranking:
     """Not even the prefilter: the calls behind this one need the time."""
     __tracebackhide__ = True
-    prepared = prepare_as_given(question, settings=reranker.settings, clock=call.clock)
-    result = prepared.fallback
+    began = call.clock.monotonic()
+    with Observed(reranker.metrics) as observed:
+        prepared = prepare_as_given(question, settings=reranker.settings, clock=call.clock)
+        result = prepared.fallback
+        observed.answered(result, call.clock.monotonic() - began)
     return Reranking(result, result, prepared.top_k, prepared.by_id, prepared.min_relevance)

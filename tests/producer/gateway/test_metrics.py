@@ -5,6 +5,7 @@ import re
 import pytest
 
 from memsift_ops import valkey
+from memsift_producer.gateway.running import Pace, Turns
 from tests.producer.gateway.conftest import DOCUMENTS, QUERY, bearer, entry, serving
 from tests.schemas.metrics.test_serving import scrape
 
@@ -33,6 +34,19 @@ async def test_calls_and_requests_are_counted_on_a_port_of_their_own(valkey_url,
     assert found[calls] == 2
     with pytest.raises(OSError, match="refused"):
         scrape(port)
+
+
+async def test_a_call_that_is_answered_in_the_order_given_counts_as_a_fallback(
+    valkey_url, queue, worker, port, monkeypatch
+):
+    monkeypatch.setattr(Turns, "pace", lambda *_: Pace.AS_GIVEN)
+    async with serving(redis_url=valkey_url, queue=queue, gateway_metrics_port=port) as client:
+        await client.post("/v1/rerank", json={"query": QUERY, "documents": DOCUMENTS})
+        found = scrape(port)
+    overloaded = (("cause", "overloaded"), ("source", "prefilter"))
+    assert found["memsift_producer_calls_total", overloaded] == 1
+    assert found["memsift_producer_fallbacks_total", (("cause", "overloaded"),)] == 1
+    assert found["memsift_producer_in_flight_calls", ()] == 0
 
 
 async def test_who_has_no_key_is_counted_and_no_name_of_a_key_is_a_label(guarded, port):
