@@ -25,6 +25,15 @@ return {fitted, depth[0], unpack(depth)}
 `;
 
 export const BREAKER_SCRIPT = String.raw`
+local function waiting(key)
+  local depth, expires, oldest = redis.call('LLEN', key), '', ''
+  if depth > 0 then
+    local tail = string.sub(redis.call('LINDEX', key, -1) or '', -2000)
+    expires, oldest = string.match(tail, ',"expires":"([^"]+)","sent_at":([%d%.]+)')
+  end
+  return {depth, oldest or '', expires or ''}
+end
+
 local now, limit, interval, slice = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local answers, slow, answered = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local sent, ended, how, wanted, patience = ARGV[10], ARGV[11], ARGV[12], ARGV[13], tonumber(ARGV[14])
@@ -93,17 +102,9 @@ if open and wanted ~= '' and now >= next_probe and (not probe or now >= probe_un
   redis.call('HSET', key, 'probe', wanted, 'probe_until', ms(probe_until))
 end
 
-local waiting = {}
-for at = 3, #KEYS do
-  local depth, expires, oldest = redis.call('LLEN', KEYS[at]), '', ''
-  if depth > 0 then
-    -- Inside the body quotes are escaped, so that no text can pass for the header.
-    local tail = string.sub(redis.call('LINDEX', KEYS[at], -1) or '', -2000)
-    expires, oldest = string.match(tail, ',"expires":"([^"]+)","sent_at":([%d%.]+)')
-  end
-  waiting[#waiting + 1] = {depth, oldest or '', expires or ''}
-end
+local lists = {}
+for at = 3, #KEYS do lists[#lists + 1] = waiting(KEYS[at]) end
 local reason = redis.call('HGET', key, 'reason') or ''
 return {open and 1 or 0, failures, ms(next_probe), ms(probe and probe_until or 0), flipped, granted, reason,
-  ms(last), redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[5], '+inf'), waiting}
+  ms(last), redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[5], '+inf'), lists}
 `;
