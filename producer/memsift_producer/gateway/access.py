@@ -14,6 +14,7 @@ from memsift_producer.gateway.problems import NoKey
 from memsift_producer.gateway.running import Turns
 from memsift_producer.reranker import Reranker
 from memsift_schemas.clock import Clock
+from memsift_schemas.result import Cause
 from memsift_schemas.settings import GatewaySettings
 
 REMEDY = (
@@ -48,6 +49,12 @@ class Gateway:
         if not is_loopback(host):
             raise NoKey(REMEDY)
         return None
+
+
+def why_no_model(reranker: Reranker) -> Cause | None:
+    """Why calls fall back at once just now; None where they are sent to the workers."""
+    breaker = reranker.breaker
+    return Cause.REDIS_UNAVAILABLE if breaker.away else Cause.BREAKER_OPEN if breaker.is_open else None
 
 
 @lru_cache(64)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from starlette.applications import Starlette
 
+from memsift_producer.gateway import ui
 from memsift_producer.gateway.app import create_app
 from memsift_schemas.collector import collect_less_often
 
 
-def application() -> Starlette:
-    """The application, in a process that does nothing else."""
-    app = create_app()
+def application(scenes: ui.Scenes = tuple) -> Starlette:
+    """The application, in a process that does nothing else.
+
+    Args:
+        scenes: see `create_app`.
+    """
+    app = create_app(scenes=scenes)
     collect_less_often()
     return app

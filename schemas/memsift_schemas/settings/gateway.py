@@ -34,6 +34,16 @@ class GatewaySettings(ProducerSettings):
         description="Origins whose web pages may call the gateway, comma-separated, or `*`; none by default.",
     )
 
+    gateway_ui: bool = Field(
+        False,
+        description="Serve a page to look at rankings, at `/ui/`; its calls need the same keys as all "
+        "others, and it serves this machine alone.",
+    )
+    gateway_ui_public: bool = Field(
+        False,
+        description="Serve the page on other addresses too, where there are keys.",
+    )
+
     @property
     def cors_origins(self) -> list[str]:
         """The origins one by one."""
