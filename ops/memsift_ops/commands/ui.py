@@ -23,7 +23,7 @@ PAGE = {"MEMSIFT_GATEWAY_UI": "1"}
 # A stack of our own serves two rankers beside the demo's, to compare, and has time for a model on a CPU,
 # whose first answer reads thousands of tokens.
 RANKERS = {**CHAIN, "MEMSIFT_ALSO_SERVE": "jev,local"}
-PATIENCE = {"MEMSIFT_DEADLINE_MS": "30000", "MEMSIFT_GATEWAY_MAX_DEADLINE_MS": "60000"}
+PATIENCE = {"MEMSIFT_DEADLINE_MS": "60000", "MEMSIFT_GATEWAY_MAX_DEADLINE_MS": "60000"}
 REDIS = "MEMSIFT_REDIS_URL"
 
 

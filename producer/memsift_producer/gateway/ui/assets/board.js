@@ -29,6 +29,11 @@ export function board({ left, right }) {
     button.textContent = say(all ? "showFewer" : "showAll", { n: number(all ? FIRST : longest) });
     if (left) join(node, left, right);
   }
+  // Where is this one on the other side?
+  node.addEventListener("pointerover", ({ target }) => {
+    const id = target.closest("[data-id]")?.dataset.id;
+    for (const one of node.querySelectorAll("[data-id]")) one.classList.toggle("hot", one.dataset.id === id);
+  });
   draw();
   if (left) new ResizeObserver(() => join(node, left, right)).observe(node);
   return el("div", { class: "boards" }, node, longest > FIRST ? button : null);
@@ -57,21 +62,22 @@ function card(row, { signals, moves }) {
     el(
       "p",
       { class: "head" },
-      el("span", { class: "place" }, heard(say("placeOf", { n: row.place })), el("span", { "aria-hidden": "true" }, String(row.place))),
+      el("span", { class: "number" }, heard(say("placeOf", { n: row.place })), el("span", { "aria-hidden": "true" }, String(row.place))),
       moves ? move(row) : null,
       el("span", { class: `chip ${kind}` }, say(kind)),
       el("span", { class: "day" }, day(memory.created_at)),
       row.selected ? el("span", { class: "chip prompt" }, say("inPrompt")) : null,
       row.expected ? el("span", { class: "chip expected" }, `✓ ${say("expected")}`) : null,
+      el(
+        "span",
+        { class: "scores", title: say("score") },
+        row.relevance == null ? null : `${say("relevance")} ${percent(row.relevance)} · `,
+        heard(say("score")),
+        ` ${number(row.score, 2)}`,
+      ),
     ),
     el("p", { class: "text", lang: tongue(memory.text) }, memory.text),
     signals ? bars(row.seen, signals) : null,
-    el(
-      "p",
-      { class: "scores" },
-      `${say("score")} ${number(row.score, 2)}`,
-      row.relevance == null ? null : ` · ${say("relevance")} ${percent(row.relevance)}`,
-    ),
   );
 }
 
@@ -108,10 +114,11 @@ function bars(seen, most) {
         el("dt", {}, say(name)),
         el(
           "dd",
-          {},
-          bar,
-          el("span", { class: "value" }, signal ? number(signal.value, 2) : "–", heard(signal ? `, ${say("adds", { part: signed(signal.part) })}` : say("unknown"))),
+          { class: "value" },
+          signal ? number(signal.value, 2) : el("span", { "aria-hidden": "true" }, "–"),
+          heard(signal ? `, ${say("adds", { part: signed(signal.part) })}` : say("unknown")),
         ),
+        bar,
       );
     }),
   );
@@ -142,6 +149,7 @@ function join(node, left, right) {
       svg("path", {
         d: `M0 ${start} C${bend} ${start} ${width - bend} ${end} ${width} ${end}`,
         class: row.selected ? `line ${kind} selected` : `line ${kind}`,
+        "data-id": row.id,
       }),
     );
   }

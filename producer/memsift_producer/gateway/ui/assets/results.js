@@ -7,6 +7,8 @@ import { agreement } from "./outcome.js";
 import { summary, why } from "./summary.js";
 import { milliseconds, number, say, tongue } from "./words.js";
 
+const SHORT = 80;
+
 /** @param outcomes none, one, or two to compare */
 export function results(outcomes) {
   if (!outcomes.length) return el("p", { class: "panel empty" }, say("nothingYet"));
@@ -14,7 +16,6 @@ export function results(outcomes) {
     "div",
     {},
     el("div", { class: "summaries" }, outcomes.map(summary)),
-    outcomes.length > 1 ? el("p", { class: "agreement" }, say("doneBoth", agreement(...outcomes))) : null,
     outcomes[0].after.length ? board(sides(outcomes)) : null,
     outcomes.map((one, at) => (at && samePruned(one, outcomes[0]) ? null : pruned(one))),
     outcomes[0].after.length ? numbers(outcomes) : null,
@@ -27,14 +28,16 @@ export function told(outcomes) {
   if (!first) return "";
   if (!first.after.length) return say("doneNone");
   if (second) return say("doneBoth", agreement(first, second));
-  const about = { ms: milliseconds(first.result.timings_ms.total ?? 0), text: first.after[0].memory.text };
+  const about = { ms: milliseconds(first.result.timings_ms.total ?? 0), text: short(first.after[0].memory.text) };
   return first.isModel ? say("doneModel", about) : say("donePrefilter", { ...about, why: why(first) });
 }
+
+const short = (text) => (text.length > SHORT ? `${text.slice(0, SHORT)}…` : text);
 
 function sides([first, second]) {
   if (second) return { left: side(first), right: side(second) };
   if (!first.isModel) {
-    return { right: { title: say("prefilter"), sub: say("fallbackSub"), rows: first.after, signals: true } };
+    return { right: { title: say("thePrefilter"), sub: say("fallbackSub"), rows: first.after, signals: true } };
   }
   return {
     left: { title: say("before"), sub: say("beforeSub"), rows: first.before, signals: true },
@@ -43,7 +46,7 @@ function sides([first, second]) {
 }
 
 const side = (outcome) => ({
-  title: outcome.isModel ? outcome.ranker : say("prefilter"),
+  title: outcome.isModel ? outcome.ranker : say("thePrefilter"),
   sub: say(outcome.isModel ? "compareSub" : "fallbackSub"),
   rows: outcome.after,
   moves: outcome.isModel,

@@ -12,8 +12,8 @@ export function summary(outcome) {
     el(
       "h3",
       {},
-      outcome.ranker || say("prefilter"),
-      result.model ? el("span", { class: "model" }, result.model) : null,
+      outcome.ranker || say("thePrefilter"),
+      result.model && result.model !== outcome.ranker ? el("span", { class: "model" }, result.model) : null,
     ),
     el(
       "p",
