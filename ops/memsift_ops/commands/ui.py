@@ -61,7 +61,7 @@ def command(port: int | None, *, opens: bool | None) -> None:
 @contextlib.contextmanager
 def _stack() -> Iterator[Stack]:
     """A stack without a gateway: on the server that is configured, or with one of its own."""
-    if os.environ.get(REDIS):
+    if REDIS in os.environ:
         told = settings.load(ProducerSettings)
         workers = services.ready_workers(told.redis_url, told.queue)
         where = f"queue {told.queue} on {redis_urls.shown(told.redis_url)}"
