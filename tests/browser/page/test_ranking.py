@@ -206,7 +206,6 @@ def test_a_request_that_is_pasted_whole_fills_the_form(opened, served):
         ),
         ("deadline", "0", "“Deadline in ms” must be a whole number from 1 to 60000."),
         ("now", "today", "“Asked at” must be a date and time with a zone"),
-        ("memories", '[{"text": "a", "created_at": "2026-03-02"}]', "The gateway refuses it: "),
     ],
 )
 def test_what_cannot_be_asked_is_said_at_its_field(opened, served, field, value, fault):
@@ -215,7 +214,31 @@ def test_what_cannot_be_asked_is_said_at_its_field(opened, served, field, value,
     page.locator(f"#{field}").fill(value)
     page.locator("#rank").click()
     page.get_by_role("alert").filter(has_text=fault).wait_for()
-    if "refuses" not in fault:
-        assert page.evaluate("document.activeElement.id") == field
-        assert page.locator(f"#{field}").get_attribute("aria-invalid") == "true"
+    assert page.evaluate("document.activeElement.id") == field
+    assert page.locator(f"#{field}").get_attribute("aria-invalid") == "true"
     assert page.locator(".summary").count() == 0
+
+
+def test_what_the_gateway_refuses_is_said(visit, served):
+    seen = visit(served)
+    seen.page.locator("#memories-count:not(:empty)").wait_for()
+    paste(seen.page, '[{"text": "a", "created_at": "2026-03-02T10:00"}]')
+    seen.page.locator("#rank").click()
+    seen.page.get_by_role("alert").filter(has_text="The gateway refuses it: ").wait_for()
+    assert "created_at" in seen.page.locator("#fault").text_content()
+    assert len(seen.errors) == 1
+    assert "422" in seen.errors[0]
+
+
+def test_stopping_takes_the_job_back(opened, lonely):
+    page = opened(lonely)
+    # As if a worker were there: else nobody would be waited for
+    page.route("**/ui/state", lambda route: route.fulfill(json={**route.fetch().json(), "workers": 1}))
+    page.locator("#rank").click()
+    stop = page.get_by_role("button", name="Stop")
+    stop.wait_for()
+    page.locator("#told").filter(has_text="Asking").wait_for()
+    stop.click()
+    page.locator("#told").filter(has_text="Stopped.").wait_for()
+    assert not stop.is_visible()
+    assert page.evaluate("document.activeElement.id") == "rank"

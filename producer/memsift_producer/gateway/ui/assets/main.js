@@ -23,11 +23,12 @@ async function look() {
   try {
     standing = await gateway.standing();
     trouble = null;
-    form.offerRankers(standing);
   } catch (error) {
+    if (!(error instanceof gateway.Refused)) throw error;
     trouble = error.status === 401 ? "locked" : "away";
   }
   tellStanding();
+  if (standing) form.offerRankers(standing);
 }
 
 function tellStanding() {
