@@ -97,6 +97,18 @@ async def test_what_is_wrong_is_told_as_everywhere(page):
     assert "created_at" in answer.json()["error"]["message"]
 
 
+async def test_no_word_of_a_question_reaches_the_log(page, caplog):
+    caplog.set_level("DEBUG")
+    secret = "heliotrope"
+    for candidates in ([{"id": "a", "text": secret, "created_at": None}], [{"id": secret, "text": secret}]):
+        await page.post(f"/ui/rank?{secret}", json={**BODY, "query": secret, "candidates": candidates})
+    await page.get(f"/ui/{secret}")
+    assert " ui 200 " in caplog.text
+    assert " ui 422 " in caplog.text
+    ours = "\n".join(record.getMessage() for record in caplog.records if not record.name.startswith("httpx"))
+    assert secret not in ours
+
+
 async def test_it_tells_how_things_stand(page):
     told = (await page.get("/ui/state")).json()
     assert told == {
