@@ -59,25 +59,35 @@ function card(row, { signals, moves }) {
   return el(
     "li",
     { class: row.selected ? "card selected" : "card", "data-id": row.id },
-    el(
-      "p",
-      { class: "head" },
-      el("span", { class: "number" }, heard(say("placeOf", { n: row.place })), el("span", { "aria-hidden": "true" }, String(row.place))),
-      moves ? move(row) : null,
-      el("span", { class: `chip ${kind}` }, say(kind)),
-      el("span", { class: "day" }, day(memory.created_at)),
-      row.selected ? el("span", { class: "chip prompt" }, say("inPrompt")) : null,
-      row.expected ? el("span", { class: "chip expected" }, `✓ ${say("expected")}`) : null,
-      el(
-        "span",
-        { class: "scores", title: say("score") },
-        row.relevance == null ? null : `${say("relevance")} ${percent(row.relevance)} · `,
-        heard(say("score")),
-        ` ${number(row.score, 2)}`,
-      ),
-    ),
+    el("p", { class: "head" }, el("span", { class: "tags" }, tags(row, kind, moves)), score(row)),
     el("p", { class: "text", lang: tongue(memory.text) }, memory.text),
     signals ? bars(row.seen, signals) : null,
+  );
+}
+
+function tags(row, kind, moves) {
+  return [
+    el(
+      "span",
+      { class: "number" },
+      heard(say("placeOf", { n: row.place })),
+      el("span", { "aria-hidden": "true" }, String(row.place)),
+    ),
+    moves ? move(row) : null,
+    el("span", { class: `chip ${kind}` }, say(kind)),
+    el("span", { class: "day" }, day(row.memory.created_at)),
+    row.selected ? el("span", { class: "chip prompt" }, say("inPrompt")) : null,
+    row.expected ? el("span", { class: "chip expected" }, `✓ ${say("expected")}`) : null,
+  ];
+}
+
+function score({ score: value, relevance }) {
+  return el(
+    "span",
+    { class: "scores", title: say("score") },
+    relevance == null ? null : `${say("relevance")} ${percent(relevance)} · `,
+    heard(say("score")),
+    ` ${number(value, 2)}`,
   );
 }
 

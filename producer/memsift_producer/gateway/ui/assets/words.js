@@ -59,7 +59,7 @@ export function signed(value) {
 }
 
 export function milliseconds(ms) {
-  return ms < 10_000 ? `${number(ms, ms < 10 ? 1 : 0)} ms` : `${number(ms / 1e3, 1)} s`;
+  return ms < 1_000 ? `${number(ms, ms < 10 ? 1 : 0)} ms` : `${number(ms / 1e3, ms < 10_000 ? 2 : 1)} s`;
 }
 
 export function percent(share) {
