@@ -86,6 +86,14 @@ def ast_literal(text):
     return ast.literal_eval(text)
 
 
+def test_the_page_is_installed_whole(python):
+    folder = Path("memsift_producer", "gateway", "ui", "assets")
+    shipped = {file.name for file in (ROOT / "producer" / folder).iterdir()}
+    assert "index.html" in shipped
+    script = f"import memsift_producer, os; print(*os.listdir(memsift_producer.__path__[0] + '/../{folder}'))"
+    assert set(run(python, "-c", script).split()) == shipped
+
+
 @pytest.mark.timeout(120)
 def test_the_command_names_the_extra_that_it_misses(python):
     ended = subprocess.run(

@@ -30,6 +30,7 @@ COMMANDS = {
     "plan": "Plan capacity by simulation: how many cards a load needs.",
     "rank": "Rank the memories of a file, or measure on a data set.",
     "status": "Show breaker, queue and workers; exit code 1 if calls fall back.",
+    "ui": "Look at rankings in a browser.",
     "up": "Run Valkey, a worker and Flower on this machine.",
     "version": "Show the versions of memsift and what it stands on.",
     "worker": "Run a worker in the foreground.",

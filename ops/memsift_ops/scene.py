@@ -1,4 +1,4 @@
-"""The two conversations that `memsift demo` plays: `scenes/zh.json` and `scenes/en.json`."""
+"""The two conversations that `memsift demo` plays and the page offers: `scenes/zh.json`, `en.json`."""
 
 from __future__ import annotations
 

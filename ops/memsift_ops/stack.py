@@ -37,11 +37,14 @@ class Stack:
     Args:
         queue: the Redis list that the worker serves; it shows there when it is ready.
         sink: is given each line that a child prints.
+        redis_url: a server that runs already, for a stack without `start_valkey`.
     """
 
-    def __init__(self, queue: str, *, sink: LineSink = lambda _name, _line: None) -> None:
+    def __init__(
+        self, queue: str, *, sink: LineSink = lambda _name, _line: None, redis_url: str = ""
+    ) -> None:
         self.queue = queue
-        self.redis_url = ""
+        self.redis_url = redis_url
         self._sink = sink
         self._children: list[Child] = []
         # For an interruption so early in `__exit__` that `stop` was never reached.

@@ -80,6 +80,11 @@ class Affinity:
         """All own lists that are drained now."""
         return list(self._lists.values())
 
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """What the workers that are present said of themselves last; a card that has just gone is empty."""
+        return self._cards
+
     def learn(self, cards: Iterable[Card]) -> None:
         """Take over which workers are present."""
         self._cards = tuple(cards)

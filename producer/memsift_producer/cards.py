@@ -20,6 +20,7 @@ class Card:
         limit: how many jobs it may have under way; 0 when it does not say.
         runtime: the name of the runtime whose own list it drains; empty when it drains the queue alone.
         serves: the rankers that a job may name, its default first; an older worker names that one alone.
+        model: the model of its default ranker; empty when it does not say.
     """
 
     key: str
@@ -28,6 +29,7 @@ class Card:
     limit: int = 0
     runtime: str = ""
     serves: tuple[str, ...] = ()
+    model: str = ""
 
 
 def read_card(key: str, raw: bytes | str | None) -> Card:
@@ -35,7 +37,7 @@ def read_card(key: str, raw: bytes | str | None) -> Card:
     said = _object(raw)
     serves = said.get("serves")
     names = serves if isinstance(serves, list) else [said.get("ranker")]
-    runtime = said.get("own")
+    runtime, model = said.get("own"), said.get("model")
     return Card(
         key,
         jobs_per_s=_positive(said.get("jobs_per_s")),
@@ -43,6 +45,7 @@ def read_card(key: str, raw: bytes | str | None) -> Card:
         limit=int(_positive(said.get("limit"))),
         runtime=runtime if isinstance(runtime, str) else "",
         serves=tuple(name for name in names if isinstance(name, str)),
+        model=model if isinstance(model, str) else "",
     )
 
 

@@ -104,7 +104,7 @@ def prepare(
         keep=settings.kept_for(asked.ranker),
         query_embedding=question.query_embedding,
     )
-    job = _with_candidates(asked, found)
+    job = _with_candidates(asked, found, sent_at=clock.time())
     raw = _message(job, settings.queue, ring)
     places = zip((memory.id for memory in found.kept), found.scores, found.evidence, strict=True)
     ranking = ranked(places, curve=calibration.curve(PREFILTER))
@@ -165,7 +165,7 @@ def prepare_warm_up(
     found = prefilter(
         "", asked.candidates, now=asked.now, settings=settings, keep=settings.kept_for(asked.ranker)
     )
-    job = _with_candidates(asked, found)
+    job = _with_candidates(asked, found, sent_at=clock.time())
     return job, _message(job, settings.queue, ring)
 
 
@@ -227,7 +227,6 @@ def _validated(
                 **limits,
                 "ranker": question.ranker,
                 "deadline": now + time_left,
-                "sent_at": now,
                 "trace": _trace(),
                 "reply_to": reply_to,
             }
@@ -237,12 +236,12 @@ def _validated(
         raise InvalidInput(describe(error).replace("candidates", "memories")) from None
 
 
-def _with_candidates(asked: RerankJob, found: Prefiltered) -> RerankJob:
+def _with_candidates(asked: RerankJob, found: Prefiltered, *, sent_at: float) -> RerankJob:
     """Only what the prefilter kept, in the prompt's order, with the prefilter's scores beside it."""
     score = {memory.id: value for memory, value in zip(found.kept, found.scores, strict=True)}
     candidates = tuple(by_kind(found.kept))
     prior = tuple(score[memory.id] for memory in candidates)
-    return asked.model_copy(update={"candidates": candidates, "prior": prior})
+    return asked.model_copy(update={"candidates": candidates, "prior": prior, "sent_at": sent_at})
 
 
 def _trace() -> dict[str, str]:

@@ -15,6 +15,7 @@ from memsift_producer.admission import Admission
 from memsift_producer.affinity import Affinity
 from memsift_producer.answering import Answering, at_once
 from memsift_producer.breaker import Breaker
+from memsift_producer.cards import Card
 from memsift_producer.dispatch import Dispatch
 from memsift_producer.forgetting import forget
 from memsift_producer.meter import Meter
@@ -238,6 +239,11 @@ class Reranker:
             result = result.model_copy(update={"timings_ms": {**result.timings_ms, "total": seconds * 1e3}})
             call.answered(result, seconds)
         return Reranking(result, prepared.fallback, prepared.top_k, prepared.by_id, prepared.min_relevance)
+
+    @property
+    def workers(self) -> tuple[Card, ...]:
+        """The workers that are present, as of a second ago; none while Redis is away."""
+        return () if self.breaker.away else tuple(c for c in self._dispatch.affinity.cards if c.serves)
 
     async def forget(self, *, user: str, memories: Sequence[str]) -> None:
         """Take memories out of all prompts that workers keep for a user's sessions.

@@ -51,6 +51,12 @@ def is_cluster(url: str) -> bool:
     return scheme(url) in CLUSTER_SCHEMES
 
 
+def shown(url: str) -> str:
+    """The URL without what may be secret: login and options."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
 def has_hash_tag(name: str) -> bool:
     """Whether a key named so shares its slot with all that begin with it (Redis Cluster specification)."""
     opened = name.find("{")

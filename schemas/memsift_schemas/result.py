@@ -81,7 +81,9 @@ class RerankResult(Model):
         reason: the model's own words, where a strategy gives them.
         ranker: which ranker answered.
         model: which model it ran.
-        timings_ms: milliseconds by step (prefilter, queue, rank, total, ...).
+        timings_ms: milliseconds by step: `prefilter`, `queue` until a worker popped it, `place` until the
+            ranker began (older workers do not tell), `rank`, and the `total` of the call. What is left of
+            the total is the way there and back.
         prompt_tokens: tokens of all prompts of this job.
         cached_tokens: how many of them came from the prefix cache.
         output_tokens: tokens that were generated.

@@ -51,7 +51,7 @@ async def test_our_producer_gets_the_models_ranking(running):
         rerankings = await asyncio.gather(*asked)
         assert {one.source for one in rerankings} == {Source.MODEL}
         first = rerankings[0].result
-        assert {"prefilter", "queue", "rank", "total"} <= set(first.timings_ms)
+        assert {"prefilter", "queue", "place", "rank", "total"} <= set(first.timings_ms)
         again = await reranker.rerank(query="Where is the key?", memories=memories(8))
         assert again.result.ranking == first.ranking
         unknown = await reranker.rerank(query="key?", memories=memories(3), ranker="oracle")

@@ -14,10 +14,9 @@ import redis
 
 from memsift_ops import services, valkey
 from memsift_ops.stack import Stack
-from tests.ops.processes import gone, linux_only, marked, until
+from tests.ops.processes import MEMSIFT, Command, gone, linux_only, marked, until
 
 PROCFILE = Path(__file__).parents[2] / "Procfile"
-MEMSIFT = (sys.executable, "-m", "memsift_ops")
 MEMORIES = [
     {"id": f"m{at}", "text": f"Mara wrote down thing number {at}.", "created_at": "2026-03-02T09:30:00+08:00"}
     for at in range(8)
@@ -208,33 +207,12 @@ def test_the_demo_stops_everything_when_it_is_interrupted():
     assert gone(mark)
 
 
-class Up:
+class Up(Command):
     """`memsift up` with a worker that needs no model."""
 
     def __init__(self, *arguments):
-        environment, self.mark = marked()
         self.port = valkey.free_port()
-        command = (*MEMSIFT, "up", "--port", str(self.port), *arguments)
-        self.process = subprocess.Popen(
-            command,
-            env={**environment, "MEMSIFT_RUNTIME": "scripted"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.printed = []
-
-    def until_printed(self, words):
-        for line in self.process.stdout:
-            self.printed.append(line)
-            if words in line:
-                return line
-        raise AssertionError(f"ended without: {words}\n{''.join(self.printed)}{self.process.stderr.read()}")
-
-    def end(self):
-        out, err = self.process.communicate(timeout=60)
-        self.printed.append(out)
-        return self.process.returncode, err
+        super().__init__("up", "--port", str(self.port), *arguments, MEMSIFT_RUNTIME="scripted")
 
 
 @pytest.fixture
@@ -247,8 +225,7 @@ def up():
 
     yield up
     for one in started:
-        one.process.kill()
-        one.process.communicate()
+        one.kill()
 
 
 @pytest.mark.stack

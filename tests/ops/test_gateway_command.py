@@ -44,6 +44,19 @@ def test_with_keys_it_serves_others_too(run, served, monkeypatch, tmp_path):
     assert served
 
 
+def test_the_page_is_served_elsewhere_only_by_a_switch_of_its_own(run, served, monkeypatch, tmp_path):
+    _, entry, _ = run("gateway", "key", "app")
+    (tmp_path / "keys.toml").write_text(entry)
+    monkeypatch.setenv("MEMSIFT_GATEWAY_KEYS", str(tmp_path / "keys.toml"))
+    monkeypatch.setenv("MEMSIFT_GATEWAY_UI", "1")
+    code, _, err = run("gateway", "--host=0.0.0.0", "--port=18010")
+    assert (code, served) == (2, [])
+    assert "MEMSIFT_GATEWAY_UI_PUBLIC=1" in err
+    monkeypatch.setenv("MEMSIFT_GATEWAY_UI_PUBLIC", "1")
+    assert run("gateway", "--host=0.0.0.0", "--port=18010")[0] == 0
+    assert served
+
+
 def test_a_wrong_key_file_or_setting_is_refused(run, served, monkeypatch):
     monkeypatch.setenv("MEMSIFT_GATEWAY_KEYS", "/nowhere.toml")
     code, _, err = run("gateway")

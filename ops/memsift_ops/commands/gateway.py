@@ -16,12 +16,13 @@ import uvicorn
 from memsift_ops.commands.worker import LOGLEVELS
 from memsift_ops.errors import Refused
 from memsift_producer.gateway import access, keys
+from memsift_producer.gateway.ui import fence
 from memsift_schemas import settings
 from memsift_schemas.metrics.instruments import SHARED_DIRECTORY, is_shared
 from memsift_schemas.settings import GatewaySettings
 
 PORT = 8010
-APP = "memsift_producer.gateway.serving:application"
+APP = "memsift_ops.gateway_app:application"
 # Clients keep a connection for 5 s (httpx) or longer; one that we close first fails their next call.
 KEEP_ALIVE_S = 75
 
@@ -51,6 +52,8 @@ def command(context: click.Context, host: str, port: int, workers: int, loglevel
     checked = settings.load(GatewaySettings)
     if not keys.load(checked.gateway_keys) and not access.is_loopback(host):
         raise Refused(f"--host {host}: {access.REMEDY}")
+    if checked.gateway_ui and not checked.gateway_ui_public and not access.is_loopback(host):
+        raise Refused(f"--host {host}: {fence.ELSEWHERE}")
     _check_free(host, port)
     shared = _shared_metrics() if checked.gateway_metrics_port and workers > 1 else contextlib.nullcontext()
     with shared, contextlib.suppress(KeyboardInterrupt):

@@ -15,7 +15,8 @@ from memsift_schemas.settings import WorkerSettings
 METRICS_PORT, GATEWAY_METRICS_PORT = 9464, 9465
 
 
-def _free(_context: click.Context, _option: click.Parameter, port: int | None) -> int | None:
+def free(_context: click.Context, _option: click.Parameter, port: int | None) -> int | None:
+    """Refuse a port that is taken, for an option's callback."""
     if port and not valkey.is_free(port):
         raise click.BadParameter(f"port {port} is taken; leave the option out to get a free one")
     return port
@@ -25,13 +26,13 @@ def _free(_context: click.Context, _option: click.Parameter, port: int | None) -
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    callback=_free,
+    callback=free,
     help=f"Valkey's port.  [default: {valkey.DEFAULT_PORT}, or any free one]",
 )
 @click.option(
     "--flower-port",
     type=click.IntRange(1, 65535),
-    callback=_free,
+    callback=free,
     help=f"Flower's port.  [default: {services.FLOWER_PORT}, or any free one]",
 )
 @click.option("--flower/--no-flower", default=True, help="Whether to run Flower.", show_default=True)

@@ -15,6 +15,7 @@ from memsift_producer.gateway.running import Turns
 from memsift_producer.meter import Meter
 from memsift_producer.reranker import Reranker
 from memsift_schemas.clock import Clock
+from memsift_schemas.result import Cause
 from memsift_schemas.settings import GatewaySettings
 
 REMEDY = (
@@ -50,6 +51,12 @@ class Gateway:
         if not is_loopback(host):
             raise NoKey(REMEDY)
         return None
+
+
+def why_no_model(reranker: Reranker) -> Cause | None:
+    """Why calls fall back at once just now; None where they are sent to the workers."""
+    breaker = reranker.breaker
+    return Cause.REDIS_UNAVAILABLE if breaker.away else Cause.BREAKER_OPEN if breaker.is_open else None
 
 
 @lru_cache(64)

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from memsift_producer.gateway import call, keys, openapi
-from memsift_producer.gateway.access import Gateway
+from memsift_producer.gateway import call, keys, openapi, ui
+from memsift_producer.gateway.access import Gateway, why_no_model
 from memsift_producer.gateway.dialects.bare import Bare
 from memsift_producer.gateway.dialects.base import Dialect
 from memsift_producer.gateway.dialects.cohere_jina import CohereJina
@@ -39,12 +39,15 @@ _SENT = ["authorization", "content-type", call.USER, call.SESSION, call.DEADLINE
 _READ = [call.REQUEST_ID, "x-memsift-source", "x-memsift-cause", "retry-after"]
 
 
-def create_app(settings: GatewaySettings | None = None, *, clock: Clock | None = None) -> Starlette:
+def create_app(
+    settings: GatewaySettings | None = None, *, clock: Clock | None = None, scenes: ui.Scenes = tuple
+) -> Starlette:
     """The ASGI application; its lifespan opens and closes the `Reranker`.
 
     Args:
         settings: None reads them from the environment.
         clock: this machine's, for tests.
+        scenes: what the page to look at rankings offers to start from, where it is served.
 
     Raises:
         SettingsError: a setting or the key file is wrong; names its variable.
@@ -74,8 +77,7 @@ def create_app(settings: GatewaySettings | None = None, *, clock: Clock | None =
 
     async def ready(_request: Request) -> Response:
         # Always 200: without Redis or workers the prefilter answers, and another replica could do no more.
-        breaker = gateway.reranker.breaker
-        why = "redis_unavailable" if breaker.away else "breaker_open" if breaker.is_open else None
+        why = why_no_model(gateway.reranker)
         return _json({"status": "ready", "answers": "prefilter" if why else "model", "cause": why})
 
     async def described(_request: Request) -> Response:
@@ -101,6 +103,7 @@ def create_app(settings: GatewaySettings | None = None, *, clock: Clock | None =
             Route("/health", health),
             Route("/ready", ready),
             Route("/openapi.json", described),
+            *(ui.routes(gateway, scenes) if settings.gateway_ui else ()),
         ],
         middleware=_cors(settings.cors_origins),
         exception_handlers={HTTPException: _elsewhere},

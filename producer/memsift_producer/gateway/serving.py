@@ -6,14 +6,19 @@ import atexit
 
 from starlette.applications import Starlette
 
+from memsift_producer.gateway import ui
 from memsift_producer.gateway.app import create_app
 from memsift_schemas import otel
 from memsift_schemas.collector import collect_less_often
 
 
-def application() -> Starlette:
-    """The application, in a process that does nothing else."""
+def application(scenes: ui.Scenes = tuple) -> Starlette:
+    """The application, in a process that does nothing else.
+
+    Args:
+        scenes: see `create_app`.
+    """
     atexit.register(otel.export("memsift-gateway"))
-    app = create_app()
+    app = create_app(scenes=scenes)
     collect_less_often()
     return app

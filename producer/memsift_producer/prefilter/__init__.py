@@ -1,6 +1,7 @@
 """The rule-based first stage and the fallback ranking: numpy and word lists, no model, no I/O."""
 
+from memsift_producer.prefilter.explanation import Seen, Signal, explain, weights
 from memsift_producer.prefilter.kinds import by_kind, guess_kind
 from memsift_producer.prefilter.prefilter import Prefiltered, prefilter
 
-__all__ = ["Prefiltered", "by_kind", "guess_kind", "prefilter"]
+__all__ = ["Prefiltered", "Seen", "Signal", "by_kind", "explain", "guess_kind", "prefilter", "weights"]

@@ -119,15 +119,20 @@ def mix(signals: Sequence[Floats], weights: Sequence[float]) -> Floats:
     A memory without any signal scores 0, the mean. Handing the weight on beats taking a missing value for the
     mean: with half of all similarities missing, macro MRR .68 against .62 on the evaluation sets.
     """
+    # Sums of the same numbers may differ in their last bit by where they stand; ties shall be ties.
+    scores: Floats = np.round(shares(signals, weights).sum(axis=0), _DECIMALS)
+    return scores
+
+
+def shares(signals: Sequence[Floats], weights: Sequence[float]) -> Floats:
+    """What each signal adds to each memory's score: one row a signal, 0 where it is missing; see `mix`."""
     table = np.array(signals)
     present = np.isfinite(table)
     share = present * np.array(weights)[:, None]
     total = share.sum(axis=0)
-    sums = (np.where(present, table, 0.0) * share).sum(axis=0)
-    means = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
-    # Sums of the same numbers may differ in their last bit by where they stand; ties shall be ties.
-    scores: Floats = np.round(means, _DECIMALS)
-    return scores
+    weighted = np.where(present, table, 0.0) * share
+    parts: Floats = np.divide(weighted, total, out=np.zeros_like(weighted), where=total > 0)
+    return parts
 
 
 def unit_rows(vectors: Sequence[Sequence[float]]) -> Floats:

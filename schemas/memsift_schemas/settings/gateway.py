@@ -37,6 +37,15 @@ class GatewaySettings(ProducerSettings):
     gateway_metrics_port: int = Field(
         0, ge=0, le=65_535, description="Port of the gateway's `/metrics`; 0 counts and serves none."
     )
+    gateway_ui: bool = Field(
+        False,
+        description="Serve a page to look at rankings, at `/ui/`; its calls need the same keys as all "
+        "others, and it serves this machine alone.",
+    )
+    gateway_ui_public: bool = Field(
+        False,
+        description="Serve the page on other addresses too, where there are keys.",
+    )
 
     @property
     def cors_origins(self) -> list[str]:

@@ -32,9 +32,9 @@ def entry(name="app", key=KEY, **more):
 
 
 @contextlib.asynccontextmanager
-async def serving(base_url="http://127.0.0.1", clock=None, **settings):
+async def serving(base_url="http://127.0.0.1", clock=None, scenes=tuple, **settings):
     """A client of a gateway that is open; `app` is the gateway's."""
-    app = create_app(GatewaySettings(**settings), clock=clock)
+    app = create_app(GatewaySettings(**settings), clock=clock, scenes=scenes)
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url) as client,

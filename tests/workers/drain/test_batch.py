@@ -68,7 +68,7 @@ async def test_a_job_is_ranked_replied_and_told(run, make, redis, queue):
     result = replies[whole.id]
     assert isinstance(result, RerankResult)
     assert sorted(place.id for place in result.ranking) == sorted(m.id for m in whole.candidates)
-    assert set(result.timings_ms) == {"queue", "rank"}
+    assert set(result.timings_ms) == {"queue", "place", "rank"}
     assert (result.ranker, result.model, result.prompt_tokens) == ("local", "fake-model", 60)
     assert events.of(whole.id) == ["task-received", "task-started", "task-succeeded"]
     assert tally == {"ranked": 1}

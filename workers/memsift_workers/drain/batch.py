@@ -188,9 +188,10 @@ class BatchHandler:
     async def _ask(self, ranker: Ranker, group: list[Asked], batch: _Batch) -> list[Answered]:
         for delivery, _ in group:
             self.reporter.started(delivery)
-        started = self._clock.monotonic()
-        # Where most of what was popped was dropped, the rest is no full batch.
         popped = batch.popped
+        started = self._clock.monotonic()
+        place_ms = max(self._clock.time() - popped.at, 0.0) * 1e3
+        # Where most of what was popped was dropped, the rest is no full batch.
         self.load.began(full=popped.crowded and 2 * len(group) > len(popped.items))
         self._meter.entered(len(group))
         try:
@@ -205,11 +206,9 @@ class BatchHandler:
         self.health.note(outcomes)
         await self._blame(group, outcomes)
         rank_ms = (self._clock.monotonic() - started) * 1e3
+        took = {"place": place_ms, "rank": rank_ms}
         return [
-            (
-                delivery,
-                self._conclude(job, outcome, ranker, {"queue": queued_ms(job, popped.at), "rank": rank_ms}),
-            )
+            (delivery, self._conclude(job, outcome, ranker, {"queue": queued_ms(job, popped.at), **took}))
             for (delivery, job), outcome in zip(group, outcomes, strict=True)
         ]
 

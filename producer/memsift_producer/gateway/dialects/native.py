@@ -14,6 +14,7 @@ from memsift_producer.gateway.dialects.base import Answer, Count, Form, PromptSi
 from memsift_producer.gateway.problems import Invalid, Problem, TooLarge
 from memsift_producer.preparation import Question
 from memsift_producer.reranker import Reranker
+from memsift_producer.reranking import Reranking
 from memsift_schemas.errors import InvalidInput, JobTooLarge
 from memsift_schemas.job import MAX_CANDIDATES
 from memsift_schemas.memory import Id, Memory, ShortText, Turn
@@ -96,29 +97,38 @@ class Native:
     async def answer(self, raw: bytes, call: Call, reranker: Reranker) -> Answer:
         """See `Dialect`."""
         __tracebackhide__ = True
-        asked = body.parse(Request, raw)
-        user = call.user(asked.user)
-        try:
-            question = Question(
-                query=asked.query,
-                memories=asked.candidates,
-                user=user,
-                session=asked.session or call.session,
-                turns=asked.turns,
-                activity=asked.activity,
-                top_k=asked.top_k,
-                min_relevance=asked.min_relevance,
-                now=asked.now,
-                ranker=asked.ranker,
-                query_embedding=asked.query_embedding,
-            )
-            reranking = await ask(question, call, reranker, asked.deadline_ms)
-        except JobTooLarge as error:
-            raise TooLarge(str(error)) from None
-        except InvalidInput as error:
-            raise Invalid(str(error).replace("memories", "candidates")) from None
+        reranking = await rank(body.parse(Request, raw), call, reranker)
         return Answer(reranking.result.model_dump_json().encode(), reranking.result)
 
     def problem(self, problem: Problem, request_id: str) -> Mapping[str, Any]:
         """See `Dialect`."""
         return {"error": {"code": problem.code, "message": problem.message, "request_id": request_id}}
+
+
+async def rank(asked: Request, call: Call, reranker: Reranker) -> Reranking:
+    """Answer one request.
+
+    Raises:
+        Problem: it is not answered with a ranking.
+    """
+    __tracebackhide__ = True
+    user = call.user(asked.user)
+    try:
+        question = Question(
+            query=asked.query,
+            memories=asked.candidates,
+            user=user,
+            session=asked.session or call.session,
+            turns=asked.turns,
+            activity=asked.activity,
+            top_k=asked.top_k,
+            min_relevance=asked.min_relevance,
+            now=asked.now,
+            ranker=asked.ranker,
+            query_embedding=asked.query_embedding,
+        )
+        return await ask(question, call, reranker, asked.deadline_ms)
+    except JobTooLarge as error:
+        raise TooLarge(str(error)) from None
+    except InvalidInput as error:
+        raise Invalid(str(error).replace("memories", "candidates")) from None
