@@ -11,7 +11,7 @@ help:
 	@echo "make test         all tests but those that need SGLang, a browser or clients from PyPI"
 	@echo "make test-fast    only those that need neither model nor worker processes"
 	@echo "make test-monitoring metrics, dashboard and alerts in a real Prometheus (root: installs it)"
-	@echo "make test-clients the HTTP gateway through real clients from PyPI (installs 0.8 GB)"
+	@echo "make test-clients gateway and adapters with real clients and frameworks (installs 0.8 GB)"
 	@echo "make test-typescript  the TypeScript client, alone and against a real worker (needs Node.js 20)"
 	@echo "make test-sglang  the tests against a real SGLang on the CPU (installs 1.6 GB)"
 	@echo "make test-browser the pages in a real browser (installs Debian's chromium when run as root)"

@@ -24,6 +24,7 @@ HEAVY = {
     "uvicorn",
     "prometheus-client",
     "opentelemetry-api",
+    "mcp",
 }
 SCRIPT = """
 import asyncio, sys

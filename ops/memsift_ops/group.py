@@ -26,6 +26,7 @@ COMMANDS = {
     "doctor": "Look at a deployment and say what is wrong, with remedies.",
     "eval": "Measure rankers on labelled questions: precision, latency, cost.",
     "gateway": "Serve HTTP to clients that speak a reranking API.",
+    "mcp": "Serve tools to agents over the Model Context Protocol.",
     "model": "Fetch and list model weights.",
     "plan": "Plan capacity by simulation: how many cards a load needs.",
     "rank": "Rank the memories of a file, or measure on a data set.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -106,6 +106,30 @@ class SyncReranker:
         """
         __tracebackhide__ = True
         return self._call(self._open_one().warm(**conversation))
+
+    def call(self, work: Callable[[Reranker], Coroutine[Any, Any, T]]) -> T:
+        """Run work with the `Reranker` behind this one, on its thread; blocks until it is done.
+
+        Args:
+            work: is given that `Reranker`; must not block.
+
+        Raises:
+            RuntimeError: it is not open.
+            Exception: whatever the work raises.
+        """
+        __tracebackhide__ = True
+        return self._call(work(self._open_one()))
+
+    async def call_async(self, work: Callable[[Reranker], Coroutine[Any, Any, T]]) -> T:
+        """As `call`, from any event loop, which goes on meanwhile; being cancelled cancels the work.
+
+        Raises:
+            RuntimeError: it is not open.
+            Exception: whatever the work raises.
+        """
+        __tracebackhide__ = True
+        running = asyncio.run_coroutine_threadsafe(work(self._open_one()), self._loop)
+        return await asyncio.wrap_future(running)
 
     def _open_one(self) -> Reranker:
         if self._reranker is None:

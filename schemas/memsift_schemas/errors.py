@@ -7,6 +7,7 @@ since there is nothing to fall back to.
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 from pydantic import ValidationError
@@ -44,6 +45,13 @@ def describe(error: ValidationError, *, most: int | None = None) -> str:
     if len(faults) > len(told):
         told.append(f"and {len(faults) - len(told)} more")
     return "; ".join(told)
+
+
+def type_and_place(error: BaseException) -> str:
+    """`Type at file:line` of any error, never its message, which may hold text."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"
 
 
 def _place(loc: tuple[int | str, ...]) -> str:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import socket
 import tempfile
 from collections.abc import Iterator
-from typing import Any
 
 import click
 import uvicorn
 
 from memsift_ops.commands.worker import LOGLEVELS
 from memsift_ops.errors import Refused
+from memsift_ops.listening import check_free, logging_to_stderr
 from memsift_producer.gateway import access, keys
 from memsift_producer.gateway.ui import fence
 from memsift_schemas import settings
@@ -54,7 +53,7 @@ def command(context: click.Context, host: str, port: int, workers: int, loglevel
         raise Refused(f"--host {host}: {access.REMEDY}")
     if checked.gateway_ui and not checked.gateway_ui_public and not access.is_loopback(host):
         raise Refused(f"--host {host}: {fence.ELSEWHERE}")
-    _check_free(host, port)
+    check_free(host, port)
     shared = _shared_metrics() if checked.gateway_metrics_port and workers > 1 else contextlib.nullcontext()
     with shared, contextlib.suppress(KeyboardInterrupt):
         uvicorn.run(
@@ -70,7 +69,7 @@ def command(context: click.Context, host: str, port: int, workers: int, loglevel
             proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=math.ceil(checked.gateway_max_deadline_ms / 1e3) + 1,
-            log_config=_logging(loglevel.upper()),
+            log_config=logging_to_stderr(loglevel.upper()),
         )
 
 
@@ -96,24 +95,3 @@ def _shared_metrics() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="memsift-metrics-") as directory:
         os.environ[SHARED_DIRECTORY] = directory
         yield
-
-
-def _check_free(host: str, port: int) -> None:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        with socket.socket(family, socket.SOCK_STREAM) as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            tried.bind((host, port))
-    except OSError as error:
-        raise Refused(f"cannot listen on {host}:{port} ({error.strerror}): choose another --port") from None
-
-
-def _logging(level: str) -> dict[str, Any]:
-    """Everything to stderr, one line each; the server's own start and stop included."""
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "root": {"handlers": ["stderr"], "level": level},
-    }

@@ -20,6 +20,7 @@ PACKAGES = (
     "flower",
     "starlette",
     "uvicorn",
+    "mcp",
 )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memsift_producer.gateway.call import LEAST_S, Call
+from memsift_producer.documents.ranking import LEAST_S
+from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.running import Pace
 from memsift_producer.observed import Observed
 from memsift_producer.preparation import Question, prepare_as_given

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
+from memsift_producer.documents.ranking import LEAST_S
 from memsift_producer.gateway.keys import Key
 from memsift_producer.gateway.problems import Malformed
 from memsift_producer.gateway.running import Turns
@@ -29,8 +30,6 @@ Headers = Mapping[bytes, bytes]
 _REQUEST_ID = re.compile(rb"[\w.:-]{1,128}", re.ASCII)
 _MILLISECONDS = re.compile(r"[0-9]{1,9}")
 _ID: TypeAdapter[str] = TypeAdapter(Id)
-# A call whose time has run out while its body came is still answered, by the prefilter.
-LEAST_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)

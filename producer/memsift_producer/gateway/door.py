@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from memsift_producer.gateway.body import Gone
 from memsift_producer.gateway.call import Headers
 from memsift_producer.gateway.dialects.base import Answer, Dialect
 from memsift_producer.gateway.problems import Problem
+from memsift_schemas.errors import type_and_place
 
 log = logging.getLogger("memsift.gateway")
 
@@ -56,7 +56,7 @@ class Door:
         except Problem as problem:
             await self._refuse(send, visit, problem)
         except Exception as error:  # noqa: BLE001  # a fault of ours; its message may hold text
-            log.error("%s failed: %s", visit.request_id, _told(error))
+            log.error("%s failed: %s", visit.request_id, type_and_place(error))
             await self._refuse(send, visit, Problem("the gateway has a fault; its log tells which"))
         finally:
             self._gateway.metrics.requested(self._dialect.name, visit.status)
@@ -122,10 +122,3 @@ async def _send(send: Send, visit: _Visit, content: bytes, more: dict[str, str])
     }
     await send(start)
     await send({"type": "http.response.body", "body": content})
-
-
-def _told(error: Exception) -> str:
-    """Type and place of a fault, never its message."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{place}"

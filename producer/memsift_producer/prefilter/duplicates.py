@@ -46,23 +46,28 @@ _WORD = re.compile(r"[^\W_\u3400-\u9fff\uf900-\ufaff]+|[\u3400-\u9fff\uf900-\ufa
 
 
 def duplicates(memories: Sequence[Memory]) -> frozenset[int]:
-    """Positions of memories that a newer one repeats.
+    """Positions of memories that a newer one repeats; see `repeats`."""
+    return frozenset(repeats(memories))
+
+
+def repeats(memories: Sequence[Memory]) -> dict[int, int]:
+    """Positions of memories that a newer one repeats, each with that one's, which stays.
 
     Of two that are equally new the first stays; one whose time is unknown counts as the oldest. A memory
     goes only for one that stays: in a chain of rewordings whose ends differ, both ends stay.
     """
     alike = _alike(memories)
     if not alike.any():
-        return frozenset()
+        return {}
     newest_first = sorted(range(len(memories)), key=lambda place: _newness(memories[place]), reverse=True)
-    gone: set[int] = set()
+    gone: dict[int, int] = {}
     for rank, newer in enumerate(newest_first):
         if newer in gone:
             continue
         for older in newest_first[rank + 1 :]:
             if older not in gone and alike[newer, older] and _same(memories[newer], memories[older]):
-                gone.add(older)
-    return frozenset(gone)
+                gone[older] = newer
+    return gone
 
 
 def _newness(memory: Memory) -> float:

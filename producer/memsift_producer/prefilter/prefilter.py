@@ -10,7 +10,7 @@ import numpy as np
 
 from memsift_producer.prefilter.duplicates import duplicates
 from memsift_producer.prefilter.kinds import with_kind
-from memsift_producer.prefilter.signals import mix, signals
+from memsift_producer.prefilter.signals import Floats, mix, signals
 from memsift_producer.prefilter.tokens import keywords
 from memsift_schemas.evidence import evidence
 from memsift_schemas.memory import Memory
@@ -63,16 +63,7 @@ def prefilter(
         return Prefiltered((), (), (), ())
     repeated = duplicates(memories)
     rest = [memory for place, memory in enumerate(memories) if place not in repeated]
-    scores = mix(
-        signals(
-            query,
-            rest,
-            now=now,
-            half_life_days=settings.half_life_days,
-            query_embedding=query_embedding,
-        ),
-        [settings.weight_vector, settings.weight_recency, settings.weight_keyword],
-    )
+    _, scores = scored(query, rest, now=now, settings=settings, query_embedding=query_embedding)
     order = np.argsort(-scores, kind="stable").tolist()
     best, others = order[:keep], order[keep:]
     found = evidence(
@@ -84,3 +75,30 @@ def prefilter(
         evidence=tuple(found[place] for place in best),
         pruned=(*(rest[place].id for place in others), *(memories[place].id for place in sorted(repeated))),
     )
+
+
+def scored(
+    query: str,
+    memories: Sequence[Memory],
+    *,
+    now: datetime,
+    settings: ProducerSettings,
+    query_embedding: Sequence[float] | None = None,
+) -> tuple[list[Floats], Floats]:
+    """The signals of memories that are no duplicates (similarity, recency, keywords), and their mix.
+
+    Args:
+        query: the user's question.
+        memories: at least one.
+        now: when it was asked.
+        settings: the weights and the half-life.
+        query_embedding: the query's vector.
+
+    Raises:
+        InvalidInput: `query_embedding` is empty or not finite.
+    """
+    table = signals(
+        query, memories, now=now, half_life_days=settings.half_life_days, query_embedding=query_embedding
+    )
+    weights = [settings.weight_vector, settings.weight_recency, settings.weight_keyword]
+    return table, mix(table, weights)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from memsift_producer.gateway import plain
 from memsift_producer.gateway.dialects.cohere_jina import Response
 from tests.producer.gateway.conftest import DOCUMENTS, NOWHERE, QUERY, serving
 
@@ -50,13 +49,6 @@ async def test_a_document_keeps_its_id_wherever_it_stands(client, worker):
     first, second = ({one.text: one.id for one in job.candidates} for job in worker.jobs)
     assert all(second[text] == first[text] for text in DOCUMENTS[1:])
     assert len(set(first.values())) == 3
-
-
-async def test_where_payloads_are_sealed_no_text_can_be_tried_against_an_id():
-    keys = [None, f"k1:{'00' * 32}", f"k1:{'01' * 32}"]
-    made = [plain._named(DOCUMENTS, key)[0].keys() for key in keys]
-    assert len(set().union(*made)) == 9
-    assert plain._named(DOCUMENTS, keys[1])[0].keys() == made[1]
 
 
 async def test_documents_may_be_objects_with_a_text(client):

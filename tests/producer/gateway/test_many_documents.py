@@ -1,20 +1,9 @@
 """More documents, or longer ones, than one job may hold."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from memsift_producer.gateway.shortlist import MAX_TEXT_BYTES, fits, shortlist, surely_fits
-from memsift_schemas import Memory
-from memsift_schemas.job import MAX_CANDIDATES, MAX_JOB_BYTES
+from memsift_schemas.job import MAX_CANDIDATES
 from tests.producer.gateway.conftest import QUERY, serving
-
-
-def memories(texts):
-    return [
-        Memory.model_validate({"id": str(at), "text": text, "created_at": None})
-        for at, text in enumerate(texts)
-    ]
 
 
 async def ask(client, documents, **body):
@@ -72,25 +61,3 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read(valkey_url, qu
         unsized = await client.post("/rerank", content=chunks(), headers={"content-type": "application/json"})
     for answer in (sized, unsized):
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-
-
-@given(
-    st.lists(st.text(min_size=1, max_size=3_000).map(lambda text: f"a{text}"), min_size=1, max_size=20),
-    st.integers(1, 15),
-    st.integers(1, MAX_CANDIDATES),
-)
-def test_what_is_shortlisted_fits_and_nothing_is_lost(texts, times, kept):
-    given_ones = memories(texts * times)
-    best, others = shortlist("a question", given_ones, kept)
-    assert sorted(one.id for one in best + others) == sorted(one.id for one in given_ones)
-    assert best
-    assert fits(best, kept)
-    if surely_fits(len(given_ones), kept):
-        assert fits(given_ones, kept)
-    if fits(given_ones, kept):
-        assert not others
-
-
-def test_the_margin_for_the_rest_of_a_job_is_enough():
-    # 100 bytes for each memory's other fields, its score beside it, and a question of 2,000 characters
-    assert MAX_TEXT_BYTES + 150 * MAX_CANDIDATES + 4 * 2_000 + 4_000 < MAX_JOB_BYTES

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import orjson
 from pydantic import BaseModel, Field, RootModel
 
+from memsift_producer.documents.scores import logit
 from memsift_producer.gateway import body, plain
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.dialects.base import Answer, Form, Query
 from memsift_producer.gateway.problems import Invalid, Problem
-from memsift_producer.gateway.scores import logit
 from memsift_producer.reranker import Reranker
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsift_producer.gateway.scores import BY_PLACE, logit, pooled, relevance_scores
+from memsift_producer.documents.scores import BY_PLACE, logit, pooled, relevance_scores
 from memsift_schemas import Ranked
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -9,11 +9,12 @@ import orjson
 
 from memsift_producer.prefilter.signals import keyword_scores
 from memsift_schemas.job import MAX_CANDIDATES, MAX_JOB_BYTES
-from memsift_schemas.memory import MAX_MEMORY_CHARS, Memory
+from memsift_schemas.memory import MAX_ID_CHARS, MAX_MEMORY_CHARS, Memory
 
-# For the texts of a job; the rest is for the question (2,000 characters) and each memory's other fields.
+# For the texts and ids of a job; the rest is for the question (2,000 characters) and each memory's other
+# fields.
 MAX_TEXT_BYTES = MAX_JOB_BYTES - 56 * 1024
-_MOST_BYTES_PER_CHAR = 4
+_MOST_BYTES = 4 * (MAX_MEMORY_CHARS + MAX_ID_CHARS)
 
 
 def surely_fits(count: int, kept: int) -> bool:
@@ -23,10 +24,7 @@ def surely_fits(count: int, kept: int) -> bool:
         count: how many.
         kept: how many the prefilter leaves.
     """
-    return (
-        count <= MAX_CANDIDATES
-        and min(count, kept) * MAX_MEMORY_CHARS * _MOST_BYTES_PER_CHAR <= MAX_TEXT_BYTES
-    )
+    return count <= MAX_CANDIDATES and min(count, kept) * _MOST_BYTES <= MAX_TEXT_BYTES
 
 
 def fits(memories: Sequence[Memory], kept: int) -> bool:
@@ -63,4 +61,4 @@ def shortlist(query: str, memories: Sequence[Memory], kept: int) -> tuple[list[M
 
 
 def _bytes(memory: Memory) -> int:
-    return len(orjson.dumps(memory.text))
+    return len(orjson.dumps(memory.text)) + len(orjson.dumps(memory.id))

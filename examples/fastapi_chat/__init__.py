@@ -1,0 +1,1 @@
+"""A chat turn with FastAPI."""

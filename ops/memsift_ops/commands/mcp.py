@@ -1,0 +1,61 @@
+"""`memsift mcp`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import sys
+
+import click
+import uvicorn
+
+from memsift_ops.commands.worker import LOGLEVELS
+from memsift_ops.listening import check_free, logging_to_stderr
+from memsift_producer.mcp import create_server
+from memsift_producer.mcp.serving import LOOPBACK, PATH, http_app, serve_stdio
+from memsift_schemas import settings
+from memsift_schemas.settings import GatewaySettings
+
+PORT = 8011
+
+
+@click.command("mcp")
+@click.option(
+    "--http", is_flag=True, help="Serve streamable HTTP on this machine instead of stdin and stdout."
+)
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(1, 65535), help="With --http.")
+@click.option(
+    "-l",
+    "--loglevel",
+    default="WARNING",
+    show_default=True,
+    type=click.Choice(LOGLEVELS, case_sensitive=False),
+    help="The log goes to stderr.",
+)
+def command(*, http: bool, port: int, loglevel: str) -> None:
+    """Serve tools to agents over the Model Context Protocol: rerank_memories and explain_ranking.
+
+    An agent's configuration names this command, and talks to it on stdin and stdout. It is configured by
+    MEMSIFT_* environment variables; see docs/mcp.md.
+    """
+    checked = settings.load(GatewaySettings)
+    server = create_server(checked)
+    if not http:
+        logging.basicConfig(stream=sys.stderr, level=loglevel.upper())
+        asyncio.run(serve_stdio(server))
+        return
+    check_free(LOOPBACK, port)
+    click.echo(f"memsift: serving http://{LOOPBACK}:{port}{PATH}", err=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.run(
+            http_app(server, checked),
+            host=LOOPBACK,
+            port=port,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=math.ceil(checked.gateway_max_deadline_ms / 1e3) + 1,
+            log_config=logging_to_stderr(loglevel.upper()),
+        )
