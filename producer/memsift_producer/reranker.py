@@ -9,29 +9,21 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
-from redis.asyncio import Redis
-
-from memsift_producer.admission import Admission
-from memsift_producer.affinity import Affinity
-from memsift_producer.answering import Answering, at_once
-from memsift_producer.breaker import Breaker
+from memsift_producer.answering import at_once
 from memsift_producer.cards import Card
-from memsift_producer.dispatch import Dispatch
 from memsift_producer.forgetting import forget
 from memsift_producer.meter import Meter
 from memsift_producer.observed import Observed
-from memsift_producer.outbox import Outbox
+from memsift_producer.parts import assemble
 from memsift_producer.preparation import Prepared, Question, prepare, prepare_warm_up
-from memsift_producer.replies import Replies
 from memsift_producer.reranking import Reranking
-from memsift_producer.warming import WarmUps
-from memsift_producer.watch import OnBreaker, Watch
+from memsift_producer.watch import OnBreaker
 from memsift_schemas import calibration
 from memsift_schemas import settings as settings_module
 from memsift_schemas.clock import Clock, ServerClock
 from memsift_schemas.job import ANONYMOUS, DEFAULT_SESSION
 from memsift_schemas.memory import Memory, Turn
-from memsift_schemas.redis_link import REDIS_FAULTS, connect, end
+from memsift_schemas.redis_link import REDIS_FAULTS, end
 from memsift_schemas.result import Cause, RerankResult
 from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import ProducerSettings
@@ -74,45 +66,12 @@ class Reranker:
         self._clock = ServerClock(clock)
         self._ring = KeyRing.of(self.settings.seal_keys)
         self._calibration = calibration.load(self.settings.calibration)
-        self._push_link, self._reply_link = self._connect(), self._connect()
-        self._admission = Admission(self._clock)
-        affinity = Affinity(self.settings.queue, enabled=self.settings.affinity)
-        self._dispatch = Dispatch(affinity, self._admission)
-        self.breaker = Breaker(self.settings, self._clock)
-        self._watch = Watch(
-            self._push_link,
-            self.settings,
-            breaker=self.breaker,
-            dispatch=self._dispatch,
-            clock=self._clock,
-            on_breaker=on_breaker,
-            metrics=self.metrics,
+        self._parts = assemble(
+            self.settings, self._clock, ring=self._ring, metrics=self.metrics, on_breaker=on_breaker
         )
-        self._outbox = Outbox(
-            self._push_link,
-            self.settings.queue,
-            most=self.settings.queue_max,
-            clock=self._clock,
-            affinity=affinity,
-            on_depths=self._admission.pushed,
-        )
-        self._replies = Replies(self._reply_link, self.settings.queue, self._clock, ring=self._ring)
-        self._answering = Answering(
-            breaker=self.breaker,
-            dispatch=self._dispatch,
-            outbox=self._outbox,
-            replies=self._replies,
-            clock=self._clock,
-        )
-        self._warm_ups = WarmUps(self._push_link, self.settings.queue, affinity=affinity)
+        self.breaker = self._parts.breaker
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
-
-    def _connect(self) -> Redis:
-        settings = self.settings
-        return connect(
-            settings.redis_url, client_name="memsift-producer", connections=1, queue=settings.queue
-        )
 
     @classmethod
     def from_url(cls, url: str | None = None, **settings: Any) -> Self:
@@ -140,24 +99,24 @@ class Reranker:
         """Start the two connections. Does not fail when Redis is away: calls then fall back."""
         self._closed = False
         self._tasks = [
-            asyncio.create_task(self._outbox.run(), name="memsift-outbox"),
-            asyncio.create_task(self._replies.run(), name="memsift-replies"),
-            asyncio.create_task(self._watch.run(), name="memsift-watch"),
+            asyncio.create_task(self._parts.outbox.run(), name="memsift-outbox"),
+            asyncio.create_task(self._parts.replies.run(), name="memsift-replies"),
+            asyncio.create_task(self._parts.watch.run(), name="memsift-watch"),
         ]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(OPEN_WAIT_S):
-                await self._replies.connected.wait()
-                await self._watch.present.wait()
+                await self._parts.replies.connected.wait()
+                await self._parts.watch.present.wait()
 
     async def close(self) -> None:
         """Answer every call in flight with its fallback and close both connections."""
         self._closed = True
-        self._replies.refuse_all(Cause.CLOSED)
+        self._parts.replies.refuse_all(Cause.CLOSED)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._outbox.idle.wait(), CLOSE_WAIT_S)
+            await asyncio.wait_for(self._parts.outbox.idle.wait(), CLOSE_WAIT_S)
         await end(self._tasks)
         self._tasks = []
-        for link in (self._push_link, self._reply_link):
+        for link in (self._parts.push_link, self._parts.reply_link):
             with contextlib.suppress(*REDIS_FAULTS):
                 await link.aclose()
 
@@ -229,7 +188,7 @@ class Reranker:
             prepared = prepare(
                 question,
                 settings=self.settings,
-                reply_to=self._replies.name,
+                reply_to=self._parts.replies.name,
                 clock=self._clock,
                 calibration=self._calibration,
                 ring=self._ring,
@@ -243,7 +202,7 @@ class Reranker:
     @property
     def workers(self) -> tuple[Card, ...]:
         """The workers that are present, as of a second ago; none while Redis is away."""
-        return () if self.breaker.away else tuple(c for c in self._dispatch.affinity.cards if c.serves)
+        return () if self.breaker.away else tuple(c for c in self._parts.dispatch.affinity.cards if c.serves)
 
     async def forget(self, *, user: str, memories: Sequence[str]) -> None:
         """Take memories out of all prompts that workers keep for a user's sessions.
@@ -258,7 +217,7 @@ class Reranker:
             InvalidInput: an id is none.
             NotForgotten: Redis could not be told: call again.
         """
-        await forget(self._push_link, self.settings.queue, user=user, memories=memories)
+        await forget(self._parts.push_link, self.settings.queue, user=user, memories=memories)
 
     async def warm(
         self,
@@ -296,11 +255,11 @@ class Reranker:
         job, raw = prepare_warm_up(question, settings=self.settings, clock=self._clock, ring=self._ring)
         if self._closed or not self._tasks or self.breaker.away or self.breaker.is_open:
             return False
-        return self._dispatch.warms(job) and await self._warm_ups.send(job, raw)
+        return self._parts.dispatch.warms(job) and await self._parts.warm_ups.send(job, raw)
 
     async def _answer(self, prepared: Prepared, started: float) -> RerankResult:
         if prepared.job is None:
             return await at_once(prepared, Cause.NO_CANDIDATES)
         if self._closed or not self._tasks:
             return await at_once(prepared, Cause.CLOSED)
-        return await self._answering.answer(prepared, prepared.job, started)
+        return await self._parts.answering.answer(prepared, prepared.job, started)

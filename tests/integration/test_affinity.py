@@ -54,7 +54,7 @@ async def frontend(valkey_url, queue):
         await one.open()
         wanted = 2 if one.settings.affinity else 0
         async with asyncio.timeout(10):
-            while len(one._dispatch.affinity.lists) < wanted:
+            while len(one._parts.dispatch.affinity.lists) < wanted:
                 await asyncio.sleep(0.05)
         return one
 
@@ -126,7 +126,7 @@ def own_list(child, url, queue):
 
 def sessions_of(reranker, own):
     """Sessions that have it as their favourite."""
-    affinity = reranker._dispatch.affinity
+    affinity = reranker._parts.dispatch.affinity
     asked = [job(user="anonymous", session=f"s{at}") for at in range(200)]
     return [at for at, one in enumerate(asked) if affinity.favourite(one).own.key == own]
 
@@ -183,7 +183,7 @@ async def test_sessions_of_who_left_move_and_come_back(begin, frontend, valkey_u
     leaves, _ = begin("w1", "w2")
     reranker = await frontend()
     own = own_list(leaves, valkey_url, queue)
-    affinity = reranker._dispatch.affinity
+    affinity = reranker._parts.dispatch.affinity
     leaves.terminate()
     leaves.wait(hurry=lambda: False)
     async with asyncio.timeout(PRESENCE_TTL_S + 5 * PRESENCE_EVERY_S):

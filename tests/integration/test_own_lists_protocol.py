@@ -38,7 +38,7 @@ class OwnLists(QueueProtocol):
         for name in RUNTIMES:
             self.come(name)
         self.loop.advance(2.0)
-        assert self.loop.until(lambda: len(self.reranker._dispatch.affinity.lists) == len(RUNTIMES))
+        assert self.loop.until(lambda: len(self.reranker._parts.dispatch.affinity.lists) == len(RUNTIMES))
 
     def teardown(self):
         self.loop.finish(self.link.aclose())

@@ -145,7 +145,7 @@ async def test_items_that_are_no_messages_have_no_age(valkey_url, redis, clock):
 async def test_the_reranker_answers_an_overload_at_once(reranker, worker):
     worker.answer = lambda job: None
     waiting = Reading(queue=Waiting(10, reranker._clock.time() - 60), workers=("w",))
-    reranker._admission.learn(waiting)
+    reranker._parts.dispatch.admission.learn(waiting)
     reranking = await reranker.rerank(memories=memories(4), query="Where is it?", deadline=5)
     assert reranking.cause is Cause.OVERLOADED
     assert worker.jobs == []

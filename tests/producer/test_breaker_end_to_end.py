@@ -96,13 +96,13 @@ async def test_redis_that_lost_its_scripts_and_the_state_is_no_fault(valkey_url,
 async def test_opening_without_redis_waits_a_moment_and_keeps_calm(queue, monkeypatch, caplog):
     tries = []
     async with Reranker.from_url("redis://127.0.0.1:1/0", queue=queue) as reranker:
-        real = reranker._watch.once
+        real = reranker._parts.watch.once
 
         async def once():
             tries.append(1)
             await real()
 
-        monkeypatch.setattr(reranker._watch, "once", once)
+        monkeypatch.setattr(reranker._parts.watch, "once", once)
         for _ in range(50):
             assert (await ask(reranker)).cause is Cause.REDIS_UNAVAILABLE
         await asyncio.sleep(1)

@@ -150,7 +150,7 @@ async def test_noise_foreign_and_second_replies_are_dropped(reranker, worker, re
         return worker.reversed(job)
 
     worker.answer = answer
-    name = reranker._replies.name
+    name = reranker._parts.replies.name
     foreign = wire.encode_reply(RerankResult(job_id="foreign", ranking=(), source=Source.MODEL))
     await redis.rpush(name, b"\x00noise", foreign)
     first = await reranker.rerank(memories=memories(6), **ASK)
@@ -192,7 +192,7 @@ async def test_a_cancelled_call_leaves_nothing_behind(reranker, worker):
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert reranker._replies._waiting == {}
+    assert reranker._parts.replies._waiting == {}
 
 
 async def test_without_redis_every_call_is_answered_by_the_prefilter(queue):
@@ -273,7 +273,7 @@ async def test_a_tight_loop_of_calls_that_are_not_sent_leaves_others_their_turn(
     elif state == "open":
         reranker.breaker.reading = Reading(open=True, next_probe=math.inf)
     elif state == "overloaded":
-        reranker._admission.learn(Reading(queue=Waiting(1, 0.0), workers=("w",)))
+        reranker._parts.dispatch.admission.learn(Reading(queue=Waiting(1, 0.0), workers=("w",)))
     elif state == "closed":
         reranker._closed = True
     turns = 0

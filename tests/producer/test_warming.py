@@ -67,7 +67,7 @@ async def test_it_goes_where_the_sessions_questions_go(open_, present, redis, qu
             for item in await redis.lrange(warm_key(queue, runtime), 0, -1):
                 job = wire.load_job(message.read(item).job)
                 lists[job.session] = runtime
-                favourite = reranker._dispatch.affinity.favourite(job)
+                favourite = reranker._parts.dispatch.affinity.favourite(job)
                 assert favourite.own.runtime == runtime
     assert len(lists) == 20
     assert set(lists.values()) == {"a", "b"}
@@ -121,7 +121,7 @@ async def test_a_fault_is_no_exception(open_, present):
         async def gone(*_):
             raise RedisGone
 
-        reranker._warm_ups._push = gone
+        reranker._parts.warm_ups._push = gone
         assert not await reranker.warm(**OPEN)
     assert not await reranker.warm(**OPEN)  # closed
 
@@ -136,7 +136,7 @@ async def test_a_redis_that_hangs_is_not_waited_for(open_, present, monkeypatch)
             await released.wait()
             return 1
 
-        reranker._warm_ups._push = hangs
+        reranker._parts.warm_ups._push = hangs
         async with asyncio.timeout(1):
             assert not await reranker.warm(**OPEN)
         released.set()
