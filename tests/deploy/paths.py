@@ -5,4 +5,4 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 OPS = ROOT / "ops"
 DOCS = ROOT / "docs"
-PRESETS = sorted((OPS / "sglang").glob("*.yaml"))
+PRESETS = sorted((OPS / "sglang").glob("*gb.yaml"))
