@@ -121,13 +121,22 @@ class Image:
         return [*self._as_user(), str(program), *words[1:], *more]
 
     def _as_user(self):
-        if os.geteuid() != 0:
-            return []
+        """What makes a command its user's; nothing where we may not, or where Python is out of his reach."""
         run = self.folder / "run/memsift"
         run.mkdir(parents=True, exist_ok=True)
-        os.chown(run, USER, USER)
+        if os.geteuid() != 0:
+            return []
         setpriv = environment.program("setpriv")
-        return [setpriv, f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--no-new-privs"]
+        words = [setpriv, f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--no-new-privs"]
+        python = self.folder / "opt/memsift/bin/python"
+        if subprocess.run([*words, python, "-c", ""], capture_output=True, check=False).returncode:
+            return []
+        os.chown(run, USER, USER)
+        return words
+
+    def files(self):
+        """All that it is made of; what may be written to left out."""
+        return {path for path in (self.folder / "opt").rglob("*") if path.is_file()}
 
     def start(self, servers, more=(), **given):
         # Not our environment: an image has its own alone.
@@ -179,17 +188,21 @@ def test_the_workers_image_drains_and_has_flower(open_folder, servers, valkey_ur
     image = Image(open_folder, "worker")
     assert "flower" in installed(image)
     assert {"openvino", "torch", "starlette"} & installed(image) == set()
+    before = image.files()
     assert image.health() == 2
     settings = {"MEMSIFT_REDIS_URL": valkey_url, "MEMSIFT_QUEUE": queue, "MEMSIFT_RUNTIME": "scripted"}
     worker = image.start(servers, **settings)
     until(lambda: services.ready_workers(valkey_url, queue), 60, worker)
     assert image.health() == 0
+    assert image.files() == before
 
 
 @pytest.mark.timeout(BUILD_S)
 def test_the_cpu_workers_image_brings_its_model(open_folder, servers, valkey_url, queue):
     image = Image(open_folder, "worker-cpu")
+    before = image.files()
     worker = image.start(servers, MEMSIFT_REDIS_URL=valkey_url, MEMSIFT_QUEUE=queue)
     (info,) = until(lambda: services.ready_workers(valkey_url, queue), 120, worker)
     assert (info.runtime, info.strategy) == ("embedded", "likelihood")
     assert image.health() == 0
+    assert image.files() == before
