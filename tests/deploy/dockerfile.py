@@ -15,11 +15,9 @@ class Instruction:
 
     @property
     def words(self):
-        """The words of an exec form (JSON), else of a shell's line."""
-        start = self.value.find("[")
-        if start >= 0 and self.value.endswith("]") and not self.value[:start].strip(" CMD"):
-            return json.loads(self.value[start:])
-        return shlex.split(self.value)
+        """The words of an exec form (JSON), else of a shell's line; of a HEALTHCHECK those of its command."""
+        said = self.value.rpartition("CMD ")[2]
+        return json.loads(said) if said.startswith("[") else shlex.split(said)
 
 
 @dataclass
