@@ -10,6 +10,7 @@ import pytest
 
 from tests.deploy import environment
 from tests.deploy.paths import OPS
+from tests.integration.servers import Servers
 
 
 def pytest_collection_modifyitems(items):
@@ -31,6 +32,13 @@ def make_secrets(folder, redis="redis:6379"):
 @pytest.fixture(scope="session")
 def secrets(tmp_path_factory):
     return make_secrets(tmp_path_factory.mktemp("made") / "secrets")
+
+
+@pytest.fixture
+def servers(tmp_path):
+    started = Servers(tmp_path)
+    yield started
+    started.stop()
 
 
 @pytest.fixture(scope="module")

@@ -128,12 +128,8 @@ def test_settings_that_it_gives_are_settings(composed, monkeypatch):
             monkeypatch.setenv(variable, value)
         settings = load(kind)
         fields = {f"MEMSIFT_{field.upper()}" for field in kind.model_fields}
-        assert set(given) <= fields | LATER, name
+        assert set(given) <= fields, name
         assert seconds(composed["services"][name]["stop_grace_period"]) > grace(settings), name
-
-
-# Settings of other work that is under way; each is a field as soon as that is in.
-LATER = {"MEMSIFT_METRICS_HOST", "MEMSIFT_METRICS_PORT", "MEMSIFT_GATEWAY_METRICS_PORT"}
 
 
 def grace(settings):

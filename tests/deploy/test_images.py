@@ -13,7 +13,7 @@ from memsift_ops import services, valkey
 from tests.deploy import environment
 from tests.deploy.dockerfile import stages
 from tests.deploy.paths import OPS, ROOT
-from tests.integration.servers import Servers, until
+from tests.integration.servers import until
 
 pytestmark = pytest.mark.deploy
 
@@ -154,13 +154,6 @@ class Image:
         return subprocess.run(
             [*self.command("HEALTHCHECK"), *more], env=self.variables, cwd="/", timeout=30, check=False
         ).returncode
-
-
-@pytest.fixture
-def servers(tmp_path):
-    started = Servers(tmp_path)
-    yield started
-    started.stop()
 
 
 def installed(image):

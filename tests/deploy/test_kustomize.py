@@ -8,6 +8,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from memsift_schemas.metrics import catalogue
 from memsift_schemas.settings import GatewaySettings, WorkerSettings
 from tests.deploy import environment
 from tests.deploy.paths import OPS
@@ -203,6 +204,11 @@ def test_workers_are_scaled_by_work_and_by_age_and_never_to_zero(objects):
     assert spec["fallback"]["behavior"] == "currentReplicasIfHigher"
     assert 1 <= spec["minReplicaCount"] <= spec["fallback"]["replicas"] <= spec["maxReplicaCount"]
     assert "idleReplicaCount" not in spec
+    asked = {
+        name for trigger in (work, age) for name in re.findall(r"memsift_\w+", trigger["metadata"]["query"])
+    }
+    assert asked <= {metric.name for metric in catalogue.ALL}
+    assert asked >= {"memsift_queue_jobs", "memsift_worker_in_flight_jobs", "memsift_queue_oldest_seconds"}
     # An apply must not set back what KEDA set.
     assert "replicas" not in one(objects, "Deployment", "worker")["spec"]
     assert float(age["metadata"]["threshold"]) == 0.1

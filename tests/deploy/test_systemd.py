@@ -15,7 +15,7 @@ from memsift_ops import services, valkey
 from memsift_schemas.settings import GatewaySettings, WorkerSettings
 from tests.deploy import environment
 from tests.deploy.paths import OPS
-from tests.integration.servers import Servers, until
+from tests.integration.servers import until
 
 pytestmark = pytest.mark.deploy
 
@@ -126,13 +126,6 @@ class Unit:
         for specifier, value in self.specifiers.items():
             text = text.replace(specifier, value)
         return text
-
-
-@pytest.fixture
-def servers(tmp_path):
-    started = Servers(tmp_path)
-    yield started
-    started.stop()
 
 
 def ends_well(child):
