@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: install demo up test test-fast test-clients test-typescript test-sglang test-browser chaos chaos-quick lint docs clean test-monitoring
+.PHONY: install demo up test test-fast test-clients test-typescript test-sglang test-browser test-monitoring test-deploy \
+	chaos chaos-quick lint docs docs-site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,11 +16,13 @@ help:
 	@echo "make test-typescript  the TypeScript client, alone and against a real worker (needs Node.js 20)"
 	@echo "make test-sglang  the tests against a real SGLang on the CPU (installs 1.6 GB)"
 	@echo "make test-browser the pages in a real browser (installs Debian's chromium when run as root)"
+	@echo "make test-deploy  the samples in ops/ with hadolint, Compose, systemd, kustomize, nginx (installs them as root)"
 	@echo "make chaos        break everything on purpose and count what callers got (half an hour)"
 	@echo "make chaos-quick  the same in a minute, as CI runs it"
 	@echo "make up           run Valkey, a worker and Flower on this machine"
 	@echo "make lint         ruff and mypy"
 	@echo "make docs         write the generated pages anew"
+	@echo "make docs-site    build the documentation as a site, links checked, into build/site"
 
 install: $(VENV)/.installed
 
@@ -38,7 +41,7 @@ test: install
 	$(BIN)/python -m pytest
 
 test-fast: install
-	$(BIN)/python -m pytest -m "not stack and not engine and not install and not monitoring and not clients and not sglang and not browser"
+	$(BIN)/python -m pytest -m "not stack and not engine and not install and not monitoring and not clients and not sglang and not browser and not deploy"
 
 test-monitoring: install
 	$(BIN)/python -m tests.monitoring.environment
@@ -61,6 +64,10 @@ test-browser: install
 	$(BIN)/python -m tests.browser.environment
 	MEMSIFT_TEST_BROWSER=1 $(BIN)/python -m pytest -m browser
 
+test-deploy: install
+	$(BIN)/python -m tests.deploy.environment
+	MEMSIFT_TEST_DEPLOY=1 $(BIN)/python -m pytest -m deploy
+
 chaos: install
 	$(BIN)/memsift chaos --out build/chaos.json
 
@@ -77,6 +84,9 @@ docs: install
 	$(BIN)/python -m tests.protocol.files
 	$(BIN)/python -m memsift_ops.monitoring.metrics_table > docs/metrics.md
 	$(BIN)/python -m memsift_ops.monitoring.dashboard > ops/grafana/dashboards/memsift.json
+
+docs-site: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

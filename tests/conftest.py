@@ -25,7 +25,7 @@ settings.register_profile(
 settings.load_profile("memsift")
 
 # The later a marker stands here, the later its tests run: a mistake shows in the first seconds.
-SLOW_MARKERS = ("stack", "install", "engine", "monitoring", "clients", "sglang", "browser")
+SLOW_MARKERS = ("stack", "install", "engine", "monitoring", "clients", "deploy", "sglang", "browser")
 
 
 @pytest.hookimpl(trylast=True)

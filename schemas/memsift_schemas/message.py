@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import re
 import socket
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,6 +29,7 @@ TASK_NAME = "memsift.rerank"
 WARM_TASK_NAME = "memsift.warm"
 
 _ID = TypeAdapter(Id)
+_NAME = re.compile(r"[\w.:{}-]{1,200}")
 
 _EMBED = b'{"callbacks":null,"errbacks":null,"chain":null,"chord":null}'
 _ORIGIN = f"memsift-{os.getpid()}@{socket.gethostname()}"
@@ -43,6 +45,7 @@ class Envelope:
         expires: unix seconds, or None.
         wants_result: whether the sender waits on a Celery result backend.
         shown: what event streams may show of the arguments; never text.
+        queue: the list that it was pushed on; empty when the message does not say.
         job: the decoded `job` argument.
     """
 
@@ -51,6 +54,7 @@ class Envelope:
     expires: float | None
     wants_result: bool
     shown: str
+    queue: str
     job: Any = field(repr=False)
 
 
@@ -134,6 +138,7 @@ def read(raw: bytes) -> Envelope:
         expires=_expires(headers.get("expires")),
         wants_result=not headers.get("ignore_result", False),
         shown=_shown(headers),
+        queue=_queue(properties),
         job=_job(message.get("body"), properties),
     )
 
@@ -151,6 +156,15 @@ def _shown(headers: dict[str, Any]) -> str:
     """Our own description passes; a stock client's kwargsrepr holds memory text and does not."""
     ours = str(headers.get("origin", "")).startswith("memsift-")
     return str(headers.get("kwargsrepr")) if ours else "{job: ...}"
+
+
+def _queue(properties: Any) -> str:
+    try:
+        name = properties["delivery_info"]["routing_key"]
+    except (KeyError, TypeError):
+        return ""
+    # It goes to monitors: a name, whatever a sender wrote there.
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else ""
 
 
 def _expires(value: Any) -> float | None:

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
 
-PACKAGE = "chromium"
+from tests import debian
+
 # Debian's, then what others call it.
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-REMEDY = (
-    f"the browser tests need Chromium: `apt-get install {PACKAGE}` as root, or your system's package of it, "
-    f"so that one of {', '.join(NAMES)} is on PATH"
-)
-
-
-def executable() -> str | None:
-    """The browser on this machine, if there is one."""
-    return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def install() -> str:
@@ -27,19 +16,7 @@ def install() -> str:
     Raises:
         SystemExit: it is not here and cannot be installed from here; tells what to do.
     """
-    if (found := executable()) is not None:
-        return found
-    apt = shutil.which("apt-get")
-    if apt is None or os.geteuid() != 0:
-        raise SystemExit(REMEDY)
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for step in (("update", "-qq"), ("install", "-qq", "--no-install-recommends", PACKAGE)):
-        done = subprocess.run((apt, "-y", *step), env=environment, stdout=sys.stderr, check=False)
-        if done.returncode:
-            raise SystemExit(f"`apt-get {step[0]}` failed: {REMEDY}")
-    if (found := executable()) is None:
-        raise SystemExit(REMEDY)
-    return found
+    return debian.program(NAMES, "chromium", "the browser tests need Chromium")
 
 
 if __name__ == "__main__":

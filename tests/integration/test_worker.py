@@ -141,6 +141,7 @@ def test_monitors_see_each_job_and_no_text(stock, running, mailbox):
     received = next(e for e in seen if e["type"] == "task-received" and e["uuid"] == good.id)
     assert received["name"] == message.TASK_NAME
     assert received["kwargs"] == "{candidates: 6, turns: 0, top_k: 3}"
+    assert received["routing_key"] == running.queue
     assert secret not in str(seen)
     assert "Mara" not in str(seen)
 

@@ -5,18 +5,15 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import urllib.request
-from pathlib import Path
 
 import pytest
 import redis
 
 from memsift_ops import services, valkey
 from memsift_ops.stack import Stack
-from tests.ops.processes import MEMSIFT, Command, gone, linux_only, marked, until
+from tests.ops.processes import MEMSIFT, Command, gone, linux_only, marked
 
-PROCFILE = Path(__file__).parents[2] / "Procfile"
 MEMORIES = [
     {"id": f"m{at}", "text": f"Mara wrote down thing number {at}.", "created_at": "2026-03-02T09:30:00+08:00"}
     for at in range(8)
@@ -306,26 +303,6 @@ def test_up_killed_outright_leaves_nothing_behind(up):
     one.until_printed("clients: export MEMSIFT_REDIS_URL=")
     one.process.kill()
     assert gone(one.mark)
-
-
-@pytest.mark.stack
-@linux_only
-def test_the_procfile_starts_what_it_names(tmp_path):
-    environment, mark = marked()
-    port = valkey.free_port()
-    procfile = tmp_path / "Procfile"
-    procfile.write_text(PROCFILE.read_text().replace("6379", str(port)).replace("5555", "0"))
-    environment |= {"MEMSIFT_RUNTIME": "scripted", "MEMSIFT_REDIS_URL": valkey.url(port)}
-    # The Procfile says `python`, which is the one of this environment once it is activated.
-    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
-    command = (sys.executable, "-m", "honcho", "start", "-f", str(procfile), "redis", "worker")
-    running = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        assert until(lambda: services.ready_workers(valkey.url(port), "memsift.rerank"), 60)
-    finally:
-        running.send_signal(signal.SIGINT)
-        running.communicate(timeout=60)
-    assert gone(mark)
 
 
 @pytest.mark.engine

@@ -209,6 +209,18 @@ def test_when_a_message_was_sent_is_readable_without_its_body(clock):
         assert message.sent_at(raw) is None
 
 
+@pytest.mark.parametrize("name", ["memsift.rerank", "{memsift.rerank}:own:4781103021fc01a4", "q-1"])
+def test_a_message_tells_which_list_it_was_pushed_on(name):
+    assert message.read(message.build(job(), b"{}", name)).queue == name
+
+
+@pytest.mark.parametrize("foreign", ["what the user said", "", "q" * 201, 7, None])
+def test_what_is_no_name_of_a_list_is_not_told(foreign):
+    raw = orjson.loads(message.build(job(), b"{}", "q"))
+    raw["properties"]["delivery_info"] = {"routing_key": foreign} if foreign is not None else None
+    assert message.read(orjson.dumps(raw)).queue == ""
+
+
 def test_a_warm_up_travels_without_a_query_under_a_task_of_its_own():
     whole = job(warm=True, query="")
     encoded = wire.encode_job(whole)

@@ -44,6 +44,7 @@ class Reporter:
             name=delivery.envelope.task,
             args="()",
             kwargs=delivery.envelope.shown,
+            routing_key=delivery.envelope.queue or None,
             retries=0,
             eta=None,
             timestamp=now,
