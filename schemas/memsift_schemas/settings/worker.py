@@ -204,6 +204,11 @@ class WorkerSettings(Settings):
         description="Redis for Celery's own control and events, if not `MEMSIFT_REDIS_URL`; must be set "
         "where that is a Cluster.",
     )
+    run_dir: str = Field(
+        "",
+        description="Folder of the heartbeats that `memsift healthcheck` reads; a few bytes, best in memory "
+        "(tmpfs). Unset: `memsift-<uid>` in the temporary folder.",
+    )
     sentry_dsn: str | None = Field(
         None, repr=False, description="Where worker errors go; ids only, never text."
     )

@@ -9,7 +9,7 @@ from memsift_schemas.keys import own_key
 from memsift_schemas.redis_link import connect
 from memsift_workers.drain.loop import DrainLoop
 from memsift_workers.drain.taking import Taking
-from memsift_workers.flow.limiter import Limiter
+from memsift_workers.flow.limits import Limits
 
 
 @pytest.fixture
@@ -28,14 +28,12 @@ async def drain(valkey_url, queue):
                 "batches_in_flight": 2,
                 "shutdown_grace_s": 5,
             }
-            settings = WorkerSettings(**{**fields, **settings})
-            limiter = Limiter(limit, batches=settings.batches_in_flight)
+            limits = Limits.of(WorkerSettings(**{**fields, "runtime_concurrency": limit, **settings}))
             self.loop = DrainLoop(
                 taking=Taking(self.link, queue, runtime),
-                settings=settings,
+                limits=limits,
                 handle=self.handle,
                 clock=SystemClock(),
-                limiter=limiter,
             )
             self.task = asyncio.create_task(self.loop.run())
             running.append(self)

@@ -1,22 +1,22 @@
 """Settings become limits: a runtime's own, its workers' together, and one that follows the latency."""
 
 from memsift_schemas import SystemClock, WorkerSettings
-from memsift_workers.flow.limits import follow_latency, local_limit, shared_limit
+from memsift_workers.flow.limits import Limits, follow_latency, shared_limit
 from memsift_workers.flow.service_times import ServiceTimes
 
 
 def test_the_limit_counts_for_rankers_with_a_runtime_alone():
-    assert local_limit(WorkerSettings(runtime_concurrency=24)).limit == 24
-    assert local_limit(WorkerSettings(runtime_concurrency=24, ranker="jev")).limit == 64
-    assert (
-        local_limit(WorkerSettings(runtime_concurrency=24, ranker="jev", also_serve="jev>local")).limit == 24
-    )
+    def limit(**fields):
+        return Limits.of(WorkerSettings(runtime_concurrency=24, **fields)).limiter.limit
+
+    assert limit() == 24
+    assert limit(ranker="jev") == 64
+    assert limit(ranker="jev", also_serve="jev>local") == 24
 
 
 async def test_only_a_server_is_shared_and_its_limit_is_the_setting(redis):
     def made(**fields):
-        settings = WorkerSettings(**fields)
-        return shared_limit(settings, redis, SystemClock(), local_limit(settings))
+        return shared_limit(Limits.of(WorkerSettings(**fields)), redis, SystemClock())
 
     assert made(runtime="embedded") is None
     assert made(runtime="sglang", ranker="jev") is None
@@ -26,8 +26,9 @@ async def test_only_a_server_is_shared_and_its_limit_is_the_setting(redis):
 def test_the_local_limit_follows_the_latency_only_when_asked(clock):
     for adaptive in (False, True):
         settings = WorkerSettings(adaptive_concurrency=adaptive, adaptive_min=4)
-        limiter, times = local_limit(settings), ServiceTimes(clock)
-        follow_latency(settings, limiter, times)
+        limits, times = Limits.of(settings), ServiceTimes(clock)
+        follow_latency(limits, times)
+        limiter = limits.limiter
         limiter.in_flight = 24
         times.record("local", 0.1)
         for _ in range(30):

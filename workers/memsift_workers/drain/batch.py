@@ -23,6 +23,7 @@ from memsift_workers.drain import replies
 from memsift_workers.drain.asking import Asker
 from memsift_workers.drain.delivery import Delivery, Poison, receive
 from memsift_workers.drain.events import EventStream
+from memsift_workers.drain.meters import Meters
 from memsift_workers.drain.popped import Popped
 from memsift_workers.drain.replies import Reply
 from memsift_workers.drain.reporter import Reporter
@@ -53,6 +54,8 @@ class BatchHandler:
         cache: how much of the prompts came from the prefix cache.
         shared: places in the runtime, if others ask it too.
         reporter: counts, and tells monitors.
+        meters: what got done in the last seconds.
+        asked: what rankers have been asked and have not answered yet, with when that was, unix seconds.
         on_work: is called when a batch comes.
     """
 
@@ -76,6 +79,8 @@ class BatchHandler:
         self._cancellations = Cancellations(redis, settings.queue)
         self.shared = shared
         self._batches = 0
+        self.meters = Meters(clock)
+        self.asked: dict[int, tuple[float, list[Asked]]] = {}
         self.on_work: Callable[[], None] = lambda: None
         self.quarantine = Quarantine(redis, settings.queue, clock)
         self.times = ServiceTimes(clock)
@@ -173,12 +178,14 @@ class BatchHandler:
         started = self._clock.monotonic()
         # Where most of what was popped was dropped, the rest is no full batch.
         self.load.began(full=popped.crowded and 2 * len(group) > len(popped.items))
+        self.asked[id(group)] = self._clock.time(), group
         try:
             jobs = [job for _, job in group]
             with tracing.ranking(jobs, queue=self._settings.queue, now=popped.at):
                 outcomes = await self._asker.ask(ranker, jobs)
         finally:
             self.load.ended(len(group))
+            del self.asked[id(group)]
         self.health.note(outcomes)
         await self._blame(group, outcomes)
         rank_ms = (self._clock.monotonic() - started) * 1e3
@@ -226,9 +233,13 @@ class BatchHandler:
         except REDIS_FAULTS as error:
             self.tally["reply_lost"] += len(wanted)
             log.warning("%d replies are lost, their callers fall back: %s", len(wanted), describe(error))
+        latencies_s = []
         for delivery, reply in answered:
             late = is_late(delivery, now)
             self.reporter.ended(delivery, reply, late=late, now=now, popped_at=popped.at)
+            if not late and delivery.job and delivery.job.sent_at and not isinstance(reply, Refusal):
+                latencies_s.append(now - delivery.job.sent_at)
+        self.meters.note(len(popped.items), fill=popped.fill, latencies_s=latencies_s)
 
 
 def _forgotten(popped: Popped) -> list[Callable[[Any], None]]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
 from redis.asyncio import Redis
 
@@ -18,17 +17,20 @@ from memsift_schemas.redis_link import MEASURE_EVERY_S, REDIS_FAULTS, Pause, con
 from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
+from memsift_workers.drain.card import card
 from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.loop import DrainLoop
 from memsift_workers.drain.presence import PRESENCE_EVERY_S, Presence
+from memsift_workers.drain.pulse import Pulse, watch_runtime
+from memsift_workers.drain.steering import Steering
 from memsift_workers.drain.taking import Taking
 from memsift_workers.drain.warming import WarmUps
 from memsift_workers.faults import describe
-from memsift_workers.flow.limiter import Limiter
-from memsift_workers.flow.limits import follow_latency, local_limit, shared_limit
+from memsift_workers.flow.limits import Limits, follow_latency, shared_limit
 from memsift_workers.flow.rescue import Rescue
 from memsift_workers.flow.runtime_name import own_runtime
 from memsift_workers.health import Health, Heartbeat
+from memsift_workers.liveness import Stamps
 from memsift_workers.rankers.base import Ranker, Warmable
 from memsift_workers.runtimes.base import RuntimeFault, RuntimeMisconfigured
 
@@ -36,6 +38,14 @@ log = logging.getLogger("memsift.worker")
 
 # Beside one connection per batch for its replies: the blocking pops, presence, clock, rescue.
 SPARE_CONNECTIONS = 6
+# A control command's answer is waited for a second by default; so long may the drain keep it.
+STEER_S = 0.5
+
+T = TypeVar("T")
+
+
+class Unreachable(Exception):
+    """The drain did not take what an operator wants of it. Says why."""
 
 
 class DrainService:
@@ -63,6 +73,7 @@ class DrainService:
         self._stop_requested = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._drain: DrainLoop | None = None
+        self._steering: Steering | None = None
         self._thread = threading.Thread(target=self._main, name="memsift-drain", daemon=True)
         self.started = threading.Event()
         self.failure: Exception | None = None
@@ -71,6 +82,34 @@ class DrainService:
         """Begin; `started` is set once the first attempt to load the model has ended, well or badly."""
         self._events.start()
         self._thread.start()
+
+    def steer(self, do: Callable[[Steering], Coroutine[Any, Any, T]]) -> T:
+        """Have something done on the drain's event loop, from another thread.
+
+        Args:
+            do: what to do.
+
+        Returns:
+            Its result.
+
+        Raises:
+            Unreachable: the drain has not begun or has ended, or its loop is blocked; nothing was done.
+            Exception: what `do` raised.
+        """
+        steering, loop = self._steering, self._loop
+        if steering is None or loop is None:
+            raise Unreachable("the drain has not begun")
+        work = do(steering)
+        try:
+            doing = asyncio.run_coroutine_threadsafe(work, loop)
+        except RuntimeError:
+            work.close()
+            raise Unreachable("the drain has ended") from None
+        try:
+            return doing.result(STEER_S)
+        except TimeoutError:
+            doing.cancel()
+            raise Unreachable(f"the drain's event loop did not answer within {STEER_S:g} s") from None
 
     def take_no_more(self) -> None:
         """Leave what waits in Redis. Returns at once; safe in a signal handler."""
@@ -105,16 +144,16 @@ class DrainService:
             connections=connections,
             queue=self._settings.queue,
         )
-        limiter = local_limit(self._settings)
+        limits = Limits.of(self._settings)
         handler = BatchHandler(
             redis=redis,
             settings=self._settings,
             rankers=self._rankers,
             clock=self._clock,
             events=self._events,
-            shared=shared_limit(self._settings, redis, self._clock, limiter),
+            shared=shared_limit(limits, redis, self._clock),
         )
-        follow_latency(self._settings, limiter, handler.times)
+        follow_latency(limits, handler.times)
         rescue = self._rescue(redis)
         runtime = own_runtime(self._settings, self._hostname)
         presence = Presence(
@@ -122,10 +161,9 @@ class DrainService:
         )
         drain = DrainLoop(
             taking=Taking(redis, self._settings.queue, runtime),
-            settings=self._settings,
+            limits=limits,
             handle=handler.handle,
             clock=self._clock,
-            limiter=limiter,
             rescue=rescue,
         )
         warm_ups = WarmUps(
@@ -136,28 +174,39 @@ class DrainService:
             clock=self._clock,
             runtime=runtime,
         )
+
+        def told() -> dict[str, Any]:
+            ranker = self._rankers[self._settings.ranker]
+            return card(self._settings, ranker, handler=handler, limiter=limits.limiter, paused=drain.paused)
+
+        self._steering = Steering(limits, redis, drain=drain, handler=handler, events=self._events, card=told)
+        stamps = Stamps(self._hostname, self._settings.run_dir)
+        pulse = Pulse(stamps, self._hostname, drain=drain, health=handler.health, clock=self._clock)
+        helpers = [asyncio.create_task(pulse.run())]
         try:
             await self._start_rankers(handler.health)
+            pulse.started()
             await self._first_contact(redis)
             self._drain = drain
             if self._stop_requested.is_set():
                 return
             collect_less_often()
             log.info("ready: jobs are taken from %s", self._settings.queue)
-            helpers = [
-                asyncio.create_task(self._be_present(presence, drain, handler, limiter)),
+            helpers += [
+                asyncio.create_task(self._be_present(presence, drain, handler, pulse, told)),
                 asyncio.create_task(self._keep_time(redis)),
+                asyncio.create_task(watch_runtime(list(self._rankers.values()), handler.health)),
             ]
             if any(isinstance(ranker, Warmable) for ranker in self._rankers.values()):
-                helpers.append(asyncio.create_task(warm_ups.run(resting=drain.stopping.is_set)))
+                resting = lambda: drain.paused or drain.stopping.is_set()  # noqa: E731
+                helpers.append(asyncio.create_task(warm_ups.run(resting=resting)))
             if rescue is not None:
                 helpers.append(asyncio.create_task(rescue.keep_watch()))
             self.started.set()
-            try:
-                await drain.run()
-            finally:
-                await end(helpers)
+            await drain.run()
         finally:
+            await end(helpers)
+            pulse.end()
             log.info("drained: %s", dict(sorted(handler.tally.items())))
             for ranker in self._rankers.values():
                 await ranker.close()
@@ -212,33 +261,23 @@ class DrainService:
                 await measure(redis, self._clock)
 
     async def _be_present(
-        self, presence: Presence, drain: DrainLoop, handler: BatchHandler, limiter: Limiter
+        self,
+        presence: Presence,
+        drain: DrainLoop,
+        handler: BatchHandler,
+        pulse: Pulse,
+        told: Callable[[], dict[str, Any]],
     ) -> None:
         """Until the drain stops: what is in flight then may take long, and nothing new is to be sent here."""
         heartbeat = Heartbeat(self._clock, {"queue": self._settings.queue, "ranker": self._settings.ranker})
         while not drain.stopping.is_set():
+            drain.changed.clear()
             with contextlib.suppress(*REDIS_FAULTS):
-                await presence.tell(self._card(handler, limiter), fit=handler.health.is_fit)
+                await presence.tell(told(), fit=handler.health.is_fit, paused=drain.paused)
+                pulse.redis_answered()
                 heartbeat.beat()
             await handler.quarantine.refresh()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PRESENCE_EVERY_S):
-                    await drain.stopping.wait()
+                    await drain.changed.wait()
         await presence.leave()
-
-    def _card(self, handler: BatchHandler, limiter: Limiter) -> dict[str, Any]:
-        """Who this worker is, and what it can do just now: producers admit jobs by it."""
-        return {
-            "runtime": self._settings.runtime,
-            "model": self._rankers[self._settings.ranker].model,
-            "strategy": self._settings.strategy,
-            "ranker": self._settings.ranker,
-            "serves": self._settings.served,
-            "pid": os.getpid(),
-            # None until there was more work than it could take: what small batches get done says nothing.
-            "jobs_per_s": handler.load.jobs_per_s,
-            "batch_ms": handler.times.median_ms(self._settings.ranker),
-            "in_flight": limiter.in_flight,
-            "limit": limiter.limit,
-            "cache": handler.cache.as_dict(),
-        }
