@@ -19,6 +19,7 @@ class Card:
         batch_s: what its batches take; 0 when it does not know.
         limit: how many jobs it may have under way; 0 when it does not say.
         runtime: the name of the runtime whose own list it drains; empty when it drains the queue alone.
+        paused: whether an operator has paused it: it takes nothing.
         serves: the rankers that a job may name, its default first; an older worker names that one alone.
     """
 
@@ -27,6 +28,7 @@ class Card:
     batch_s: float = 0.0
     limit: int = 0
     runtime: str = ""
+    paused: bool = False
     serves: tuple[str, ...] = ()
 
 
@@ -42,6 +44,7 @@ def read_card(key: str, raw: bytes | str | None) -> Card:
         batch_s=_positive(said.get("batch_ms")) / 1e3,
         limit=int(_positive(said.get("limit"))),
         runtime=runtime if isinstance(runtime, str) else "",
+        paused=said.get("paused") is True,
         serves=tuple(name for name in names if isinstance(name, str)),
     )
 

@@ -1,8 +1,8 @@
 """What `celery control`, Flower and `memsift control` can do to a drain.
 
 Flower's API and pages send a fixed set of Celery's commands, so those with a meaning for a drain have it:
-cancelling the consumer of the drained queue pauses the worker, adding it resumes, growing and shrinking the pool
-changes the concurrency, revoking a job cancels it.
+cancelling the consumer of the drained queue pauses the worker, adding it resumes, growing and shrinking the
+pool changes the concurrency, revoking a job cancels it.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from memsift_workers.control.reaching import Answer, no
 
 LIMITS = "set_limits changes batch size, wait and concurrency (memsift control limits)"
 REFUSED = {
-    "pool_restart": "the drain has no pool: end the worker (shutdown or SIGTERM), its supervisor starts it again",
+    "pool_restart": "the drain has no pool: end the worker (shutdown), and its supervisor starts it again",
     "autoscale": f"the drain has no pool to scale: {LIMITS}; more throughput is more workers",
     "rate_limit": f"the drain has no rate limit: {LIMITS}",
-    "time_limit": "a job's limit is its deadline, which its sender sets; a batch's is MEMSIFT_RANK_TIMEOUT_MS",
+    "time_limit": "a job's limit is its deadline, set by its sender; a batch's MEMSIFT_RANK_TIMEOUT_MS",
     "revoke_by_stamped_headers": "jobs carry no stamps: revoke them by id",
     "election": "workers of memsift have nothing to elect",
 }

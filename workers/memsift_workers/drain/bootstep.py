@@ -85,8 +85,8 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
     def info(self, worker: Any) -> dict[str, Any]:
         """What `inspect stats` tells of the drain, beside and in the place of what Celery knows of itself.
 
-        `memsift` is what `inspect memsift_stats` tells; `total` and `pool` are where Flower looks for jobs that
-        ended and for the concurrency.
+        `memsift` is what `inspect memsift_stats` tells; `total` and `pool` are where Flower looks
+        for jobs that ended and for the concurrency.
         """
         if self._service is None:
             return {"memsift": {"error": "the drain has not begun"}}
