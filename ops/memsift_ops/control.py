@@ -1,7 +1,7 @@
 """Tells workers what to do by Celery's remote control, and waits for answers no longer than it was told.
 
-Celery's control reaches every worker of any application on the same Redis database. So commands are addressed,
-by the names that this queue's cards carry.
+Celery's control reaches every worker of any application on the same Redis database. So commands carry the
+names of those that are meant, which the cards of the queue's workers tell.
 """
 
 from __future__ import annotations

@@ -167,6 +167,8 @@ class Stack:
 
     def _start(self, name: str, command: list[str], *, patience_s: float = 5.0) -> Child:
         environment = {
+            # People read what the children say, though it comes through a pipe.
+            "MEMSIFT_LOG_FORMAT": "human",
             **os.environ,
             "MEMSIFT_REDIS_URL": self.redis_url,
             "MEMSIFT_QUEUE": self.queue,

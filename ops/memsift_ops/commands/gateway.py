@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import math
 import socket
-from typing import Any
 
 import click
 import uvicorn
 
-from memsift_ops.commands.worker import LOGLEVELS
 from memsift_ops.errors import Refused
+from memsift_ops.loglevel import log_level, loglevel_option
 from memsift_producer.gateway import access, keys
 from memsift_schemas import settings
 from memsift_schemas.settings import GatewaySettings
@@ -32,11 +31,9 @@ KEEP_ALIVE_S = 75
     type=click.IntRange(1, 64),
     help="Processes; each has its own two connections to Redis and counts its own rate limits.",
 )
-@click.option(
-    "-l", "--loglevel", default="INFO", show_default=True, type=click.Choice(LOGLEVELS, case_sensitive=False)
-)
+@loglevel_option
 @click.pass_context
-def command(context: click.Context, host: str, port: int, workers: int, loglevel: str) -> None:
+def command(context: click.Context, host: str, port: int, workers: int, loglevel: str | None) -> None:
     """Serve HTTP to clients that speak a reranking API: Cohere's, Jina's, Voyage's, TEI's, or our own.
 
     It is configured by MEMSIFT_* environment variables; see docs/gateway.md. SIGTERM or Ctrl-C lets the calls
@@ -48,6 +45,7 @@ def command(context: click.Context, host: str, port: int, workers: int, loglevel
     if not keys.load(checked.gateway_keys) and not access.is_loopback(host):
         raise Refused(f"--host {host}: {access.REMEDY}")
     _check_free(host, port)
+    log_level(loglevel, checked)  # for `serving.application`, which takes over the logging
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.run(
             APP,
@@ -62,7 +60,7 @@ def command(context: click.Context, host: str, port: int, workers: int, loglevel
             proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=math.ceil(checked.gateway_max_deadline_ms / 1e3) + 1,
-            log_config=_logging(loglevel.upper()),
+            log_config=None,
         )
 
 
@@ -87,14 +85,3 @@ def _check_free(host: str, port: int) -> None:
             tried.bind((host, port))
     except OSError as error:
         raise Refused(f"cannot listen on {host}:{port} ({error.strerror}): choose another --port") from None
-
-
-def _logging(level: str) -> dict[str, Any]:
-    """Everything to stderr, one line each; the server's own start and stop included."""
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "root": {"handlers": ["stderr"], "level": level},
-    }

@@ -39,8 +39,8 @@ def command(
 ) -> int:
     """Tell whether the worker in this container lives and is ready.
 
-    It lives when its drain loop has turned within the last seconds, which needs neither Redis nor a runtime. It
-    is ready when it reaches Redis and its runtime and the model is warm.
+    It lives when its drain loop has turned within the last seconds, with or without Redis and a runtime. It
+    is ready when it reaches both, and the model is warm.
 
     Exit code 0: yes. 1: it lives and is not ready. 2: it is dead, or nothing is known of it.
     """

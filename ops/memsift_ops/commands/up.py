@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from memsift_ops import services, valkey
+from memsift_ops.loglevel import log_level, loglevel_option
 from memsift_ops.logs import Logs
 from memsift_ops.stack import Stack
 from memsift_ops.weights import ensure_model
@@ -33,21 +34,24 @@ def _free(_context: click.Context, _option: click.Parameter, port: int | None) -
 )
 @click.option("--flower/--no-flower", default=True, help="Whether to run Flower.", show_default=True)
 @click.option("--gateway", is_flag=True, help="Also run the HTTP gateway, on a free port.")
-@click.option("-l", "--loglevel", default="INFO", show_default=True, help="The worker's log level.")
-def command(port: int | None, flower_port: int | None, loglevel: str, *, flower: bool, gateway: bool) -> None:
+@loglevel_option
+def command(
+    port: int | None, flower_port: int | None, loglevel: str | None, *, flower: bool, gateway: bool
+) -> None:
     """Run Valkey, a worker and Flower on this machine, for development.
 
     One Ctrl-C (or SIGTERM) stops all of it, with exit code 0. When one process ends, the others are stopped
     and the exit code is 1.
     """
     checked = settings.load(WorkerSettings)
+    level = log_level(loglevel, checked)
     ensure_model()
     logs = Logs()
     with Stack(checked.queue, sink=logs.write) as stack:
         try:
             logs.say("starting; Ctrl-C stops everything")
             stack.start_valkey(port or valkey.DEFAULT_PORT)
-            info = stack.start_worker(loglevel=loglevel)
+            info = stack.start_worker(loglevel=level)
             flower_url = stack.start_flower(flower_port or services.FLOWER_PORT) if flower else ""
             gateway_url = stack.start_gateway() if gateway else ""
             logs.say(f"ready: {info.strategy} on {info.model} ({info.runtime})")

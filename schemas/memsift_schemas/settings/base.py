@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -46,6 +46,26 @@ class Settings(BaseSettings):
         description="Seal jobs and rankings on Redis: `id:key,id:key`, each key 32 bytes in base64 or "
         "hexadecimal. The first seals, all open.",
     )
+
+    log_format: Literal["auto", "human", "json"] = Field(
+        "auto",
+        description="Log lines of worker, gateway and `memsift` commands: `auto` is for people on a terminal "
+        "and JSON elsewhere.",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] | None = Field(
+        None,
+        description="What they log. Unset: `INFO` for worker and gateway, `WARNING` for other commands.",
+    )
+
+    @field_validator("log_format", mode="before")
+    @classmethod
+    def _lower(cls, value: Any) -> Any:
+        return value.lower() if isinstance(value, str) else value
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _upper(cls, value: Any) -> Any:
+        return value.upper() if isinstance(value, str) else value
 
     @field_validator("seal_keys")
     @classmethod

@@ -26,7 +26,7 @@ from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.meters import Meters
 from memsift_workers.drain.popped import Popped
 from memsift_workers.drain.replies import Reply
-from memsift_workers.drain.reporter import Reporter
+from memsift_workers.drain.reporter import UNTOLD, Reporter, about
 from memsift_workers.drain.sieve import Answered, Asked, Sieve, refuse
 from memsift_workers.drain.waiting import is_late, is_unwanted, patience_s, queued_ms, waited
 from memsift_workers.faults import describe
@@ -201,7 +201,8 @@ class BatchHandler:
         for (delivery, job), outcome in zip(group, outcomes, strict=True):
             if isinstance(outcome, RankFault) and outcome.blamed:
                 count = await self.quarantine.blame(job)
-                log.error("the runtime died of job %s (%d times by now)", delivery.envelope.id, count)
+                told = {"job": delivery.envelope.id, "cause": outcome.cause.value}
+                log.error("the runtime died of job %s (%d times by now)", told["job"], count, extra=told)
 
     def _conclude(
         self, job: RerankJob, outcome: Outcome, ranker: Ranker, timings_ms: dict[str, float]
@@ -211,8 +212,8 @@ class BatchHandler:
                 raise outcome
             result = self._relevance.result(job, outcome, ranker)
         except RankFault as fault:
-            if fault.cause is not Cause.CANCELLED:
-                log.warning("job %s falls back: %s", job.id, fault)
+            if fault.cause not in UNTOLD:
+                log.warning("job %s falls back: %s", job.id, fault, extra=about(job.id, fault.cause))
             return Refusal(job_id=job.id, cause=fault.cause)
         self.cache.note(result)
         return result.model_copy(update={"timings_ms": timings_ms})
@@ -232,13 +233,19 @@ class BatchHandler:
                 )
         except REDIS_FAULTS as error:
             self.tally["reply_lost"] += len(wanted)
-            log.warning("%d replies are lost, their callers fall back: %s", len(wanted), describe(error))
+            log.warning(
+                "%d replies are lost, their callers fall back: %s",
+                len(wanted),
+                describe(error),
+                extra={"cause": "reply_lost", "jobs": len(wanted)},
+            )
         latencies_s = []
         for delivery, reply in answered:
             late = is_late(delivery, now)
             self.reporter.ended(delivery, reply, late=late, now=now, popped_at=popped.at)
             if not late and delivery.job and delivery.job.sent_at and not isinstance(reply, Refusal):
                 latencies_s.append(now - delivery.job.sent_at)
+        self.reporter.batch(answered, now=now, popped_at=popped.at)
         self.meters.note(len(popped.items), fill=popped.fill, latencies_s=latencies_s)
 
 

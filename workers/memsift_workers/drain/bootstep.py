@@ -16,6 +16,7 @@ from celery import bootsteps, signals
 from celery.platforms import EX_FAILURE
 from celery.worker import state
 
+from memsift_schemas import logs
 from memsift_schemas import settings as settings_module
 from memsift_schemas.message import TASK_NAME
 from memsift_schemas.settings import WorkerSettings
@@ -39,6 +40,8 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
 
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
+        # Celery's banner is no line of a log.
+        worker.quiet = worker.quiet or logs.is_json(settings_module.load(WorkerSettings).log_format)
         self._service: DrainService | None = None
         self._connection: Any = None
 

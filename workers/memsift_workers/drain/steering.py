@@ -71,7 +71,7 @@ class Steering:
             self._limits.change(wanted, self._handler.load)
             now = self._limits.as_dict()
             told = [f"{name} {before[name]} -> {now[name]}" for name in now if now[name] != before[name]]
-            log.warning("limits changed: %s", ", ".join(told) or "to what they were")
+            log.info("limits changed: %s", ", ".join(told) or "to what they were")
         return self._limits.as_dict()
 
     async def stats(self) -> dict[str, Any]:
