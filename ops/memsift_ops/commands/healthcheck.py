@@ -28,7 +28,7 @@ class Code(IntEnum):
 @click.command("healthcheck")
 @click.option("--live", "kind", flag_value="live", help="Only whether it lives: restart it when not.")
 @click.option("--ready", "kind", flag_value="ready", help="Whether it is ready; this is the default.")
-@click.option("--worker", help="A worker's name, where several have a heartbeat here.")
+@click.option("-w", "--worker", help="A worker's name, where several have a heartbeat here.")
 @click.option("--within", default=LIVE_S, show_default=True, type=click.FloatRange(1, 3600), help="Seconds.")
 @click.option(
     "--gateway", metavar="HOST:PORT", help="Ask an HTTP gateway there instead, such as 127.0.0.1:8010."
