@@ -6,21 +6,20 @@ line of theirs is kept, and of exceptions type and place alone.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import traceback
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
 # Loggers of ours, and so fields that we set.
 OURS = "memsift"
 # Innermost calls of an exception that are shown.
 PLACES = 5
 _STANDARD = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"})
-# What would move a terminal's cursor, or end the line.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# What would move a terminal's cursor or end the line, and halves of letters, which no file takes.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _COLOURS = {"WARNING": "33", "ERROR": "31", "CRITICAL": "1;31", "DEBUG": "2"}
 
 
@@ -39,7 +38,8 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["error"] = fault(record.exc_info[1])
-        return orjson.dumps(line, default=str).decode()
+        # In ASCII: other letters may end a line for some reader, or be none at all.
+        return json.dumps(line, default=str)
 
 
 class Human(logging.Formatter):

@@ -40,6 +40,8 @@ def start(level: str, form: Form = "auto", *, path: str | None = None) -> None:
     logging.getLogger(OURS).handlers.clear()
     logging.getLogger(OURS).setLevel(number)
     logging.captureWarnings(capture=True)
+    # A record that cannot be written must not be shown with its arguments.
+    logging.raiseExceptions = False
 
 
 def start_for_command() -> None:
