@@ -29,6 +29,9 @@ LOOK_EVERY_S = 0.2
 # Celery ends within a second once the drain has, unless it waits for Redis.
 CELERY_STOP_S = 3.0
 
+# What the drain counts beside what became of each job.
+_NO_JOBS = ("warm_", "poison_", "reply_lost")
+
 log = logging.getLogger("memsift.worker")
 
 
@@ -97,9 +100,10 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
             told = self._service.steer(lambda steering: steering.stats())
         except Unreachable as error:
             return {"memsift": {"error": str(error)}}
+        jobs = sum(count for cause, count in told["causes"].items() if not cause.startswith(_NO_JOBS))
         return {
             "memsift": told,
-            "total": {TASK_NAME: sum(told["causes"].values())},
+            "total": {TASK_NAME: jobs},
             "pool": {**worker.pool.info, "max-concurrency": told["limits"]["jobs_at_once"]},
         }
 
