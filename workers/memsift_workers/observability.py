@@ -47,6 +47,11 @@ def take_over_logs(settings: WorkerSettings) -> None:
             level = settings.log_level
         logs.start(level, settings.log_format, path=logfile)
 
+    def begin(options: dict[str, Any], **_: Any) -> None:
+        """Before Celery warns of anything, such as of a worker that is root."""
+        start_logs(options.get("loglevel") or logging.WARNING, options.get("logfile"))
+
+    signals.celeryd_init.connect(begin, weak=False)
     signals.setup_logging.connect(start_logs, weak=False)
 
 
