@@ -93,6 +93,10 @@ class DrainLoop:
             most += self._settings.rank_timeout_ms / 1e3
         return self.stopping.is_set() or self._clock.monotonic() - self._turned_at < most
 
+    def is_resting(self) -> bool:
+        """Whether nothing more is taken."""
+        return self.paused or self.stopping.is_set()
+
     def pause(self, *, paused: bool) -> None:
         """Take nothing more, or go on. A pop under way ends within `BLOCK_S`, and what it gets is ranked."""
         self.paused = paused

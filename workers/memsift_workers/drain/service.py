@@ -7,6 +7,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
 from redis.asyncio import Redis
@@ -110,6 +111,8 @@ class DrainService:
         except TimeoutError:
             doing.cancel()
             raise Unreachable(f"the drain's event loop did not answer within {STEER_S:g} s") from None
+        except CancelledError:
+            raise Unreachable("the drain has ended") from None
 
     def take_no_more(self) -> None:
         """Leave what waits in Redis. Returns at once; safe in a signal handler."""
@@ -198,8 +201,7 @@ class DrainService:
                 asyncio.create_task(watch_runtime(list(self._rankers.values()), handler.health)),
             ]
             if any(isinstance(ranker, Warmable) for ranker in self._rankers.values()):
-                resting = lambda: drain.paused or drain.stopping.is_set()  # noqa: E731
-                helpers.append(asyncio.create_task(warm_ups.run(resting=resting)))
+                helpers.append(asyncio.create_task(warm_ups.run(resting=drain.is_resting)))
             if rescue is not None:
                 helpers.append(asyncio.create_task(rescue.keep_watch()))
             self.started.set()
