@@ -14,23 +14,25 @@ import click
 
 from memsift_ops import signals
 from memsift_ops.errors import Refused
-from memsift_schemas.errors import InvalidInput, SettingsError
 
 # Command -> its one line of help, kept here so that `memsift --help` imports no command.
 COMMANDS = {
     "bench": "Measure memsift on this machine.",
     "chaos": "Break everything that can break and count what callers got.",
     "compare": "Compare two reports of `memsift eval`, noise told apart.",
+    "control": "Pause, resume, tune, ask or end workers while they run.",
     "convert": "Make an evaluation set of your own CSV or JSON lines.",
     "demo": "Play two conversations through Redis and a real model.",
     "doctor": "Look at a deployment and say what is wrong, with remedies.",
-    "eval": "Measure rankers on labelled questions: precision, latency, cost.",
+    "eval": "Measure rankers on labelled questions: quality, latency, cost.",
     "gateway": "Serve HTTP to clients that speak a reranking API.",
+    "healthcheck": "Tell a container whether its worker lives and is ready.",
     "mcp": "Serve tools to agents over the Model Context Protocol.",
     "model": "Fetch and list model weights.",
     "plan": "Plan capacity by simulation: how many cards a load needs.",
     "rank": "Rank the memories of a file, or measure on a data set.",
-    "status": "Show breaker, queue and workers; exit code 1 if calls fall back.",
+    "status": "Show breaker, queue, workers; exit code 1 if calls fall back.",
+    "top": "Watch queues, breaker and workers live.",
     "ui": "Look at rankings in a browser.",
     "up": "Run Valkey, a worker and Flower on this machine.",
     "version": "Show the versions of memsift and what it stands on.",
@@ -67,8 +69,13 @@ class LazyGroup(click.Group):
         """Run the command; a wrong argument or setting of ours ends like a wrong option."""
         try:
             return super().invoke(ctx)
-        except (InvalidInput, SettingsError) as error:
-            raise Refused(str(error)) from None
+        except ValueError as error:
+            # Imported when it is needed: the container's health check pays for every import.
+            from memsift_schemas.errors import InvalidInput, SettingsError  # noqa: PLC0415
+
+            if isinstance(error, InvalidInput | SettingsError):
+                raise Refused(str(error)) from None
+            raise
 
 
 @click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,9 +1,8 @@
-"""What commands that serve HTTP share: a port that is free, a log on stderr."""
+"""What commands that serve HTTP share."""
 
 from __future__ import annotations
 
 import socket
-from typing import Any
 
 from memsift_ops.errors import Refused
 
@@ -21,14 +20,3 @@ def check_free(host: str, port: int) -> None:
             tried.bind((host, port))
     except OSError as error:
         raise Refused(f"cannot listen on {host}:{port} ({error.strerror}): choose another --port") from None
-
-
-def logging_to_stderr(level: str) -> dict[str, Any]:
-    """Everything to stderr, one line each; the server's own start and stop included."""
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "root": {"handlers": ["stderr"], "level": level},
-    }

@@ -46,10 +46,10 @@ def _row(name: str, field: FieldInfo) -> str:
 
 def _values(field: FieldInfo) -> str:
     kind = field.annotation
-    if typing.get_origin(kind) is typing.Literal:
-        return ", ".join(f"`{value}`" for value in typing.get_args(kind))
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         kind = next(one for one in typing.get_args(kind) if one is not type(None))
+    if typing.get_origin(kind) is typing.Literal:
+        return ", ".join(f"`{value}`" for value in typing.get_args(kind))
     name = WORDS.get(typing.cast("type", kind), str(kind))
     bounds = {type(rule).__name__: rule for rule in field.metadata}
     limits = [

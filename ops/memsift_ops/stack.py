@@ -189,6 +189,8 @@ class Stack:
         told: Mapping[str, str] = types.MappingProxyType({}),
     ) -> Child:
         environment = {
+            # People read what the children say, though it comes through a pipe.
+            "MEMSIFT_LOG_FORMAT": "human",
             **os.environ,
             "MEMSIFT_REDIS_URL": self.redis_url,
             "MEMSIFT_QUEUE": self.queue,

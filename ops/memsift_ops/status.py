@@ -142,6 +142,8 @@ def _troubles(
         found.append("the breaker is open: every call falls back to the prefilter")
     if not workers:
         found.append("no worker is present: start one with `memsift worker`")
+    elif all(card.get("paused") is True for card in workers.values()):
+        found.append("every worker is paused: `memsift control resume`")
     if queue.oldest_s is not None and queue.oldest_s > deadline_s:
         found.append(f"the oldest job has waited for longer than a call's {deadline_s:g} s")
     if queue.depth >= queue_max:

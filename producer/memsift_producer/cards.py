@@ -19,6 +19,7 @@ class Card:
         batch_s: what its batches take; 0 when it does not know.
         limit: how many jobs it may have under way; 0 when it does not say.
         runtime: the name of the runtime whose own list it drains; empty when it drains the queue alone.
+        paused: whether an operator has paused it: it takes nothing.
         serves: the rankers that a job may name, its default first; an older worker names that one alone.
         model: the model of its default ranker; empty when it does not say.
     """
@@ -28,6 +29,7 @@ class Card:
     batch_s: float = 0.0
     limit: int = 0
     runtime: str = ""
+    paused: bool = False
     serves: tuple[str, ...] = ()
     model: str = ""
 
@@ -44,6 +46,7 @@ def read_card(key: str, raw: bytes | str | None) -> Card:
         batch_s=_positive(said.get("batch_ms")) / 1e3,
         limit=int(_positive(said.get("limit"))),
         runtime=runtime if isinstance(runtime, str) else "",
+        paused=said.get("paused") is True,
         serves=tuple(name for name in names if isinstance(name, str)),
         model=model if isinstance(model, str) else "",
     )

@@ -148,7 +148,8 @@ class Watch:
     async def _cards(self, reading: Reading) -> list[Card]:
         keys = [worker_key(self._settings.queue, name) for name in reading.workers]
         found = await self._redis.mget(keys) if keys else ()
-        return [read_card(key, raw) for key, raw in zip(keys, found, strict=True)]
+        cards = [read_card(key, raw) for key, raw in zip(keys, found, strict=True)]
+        return [card for card in cards if not card.paused]
 
     def _lost(self, fault: Exception) -> None:
         self._breaker.lost()

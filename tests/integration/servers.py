@@ -64,14 +64,24 @@ class Servers:
             queue: what it drains.
             seen_by: a URL whose user may list keys, if the worker's may not.
             patience_s: how long it may take to be ready.
-            **settings: environment variables, without MEMSIFT_.
+            **settings: environment variables, without MEMSIFT_; and what `begin_worker` takes.
         """
         child = self.begin_worker(url, queue, **settings)
         until(lambda: services.ready_workers(seen_by or url, queue), patience_s, child)
         return child
 
-    def begin_worker(self, url, queue, **settings):
-        """As `worker`, not waited for."""
+    def begin_worker(self, url, queue, *, name="access", level="INFO", app=services.APP, **settings):
+        """As `worker`, not waited for.
+
+        Args:
+            url: of its Redis.
+            queue: what it drains.
+            name: before its @.
+            level: what it logs.
+            app: where its Celery app is.
+            **settings: environment variables, without MEMSIFT_.
+        """
         environment = {"runtime": "scripted", "scripted_ms": 1, "redis_url": url, "queue": queue, **settings}
         variables = {f"MEMSIFT_{name.upper()}": str(value) for name, value in environment.items()}
-        return self.start("worker", services.worker_command("access", "INFO"), **variables)
+        command = [app if part == services.APP else part for part in services.worker_command(name, level)]
+        return self.start(name, command, **variables)

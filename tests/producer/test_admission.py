@@ -6,6 +6,7 @@ import pytest
 from memsift_producer.admission import BATCHES_BEHIND, FRESH_S, Admission
 from memsift_producer.breaker_state import Reading
 from memsift_producer.cards import read_card
+from memsift_producer.watch import CARDS_EVERY_S
 from memsift_schemas import Cause, keys, message, wire
 from memsift_schemas.job import RerankJob
 from memsift_schemas.waiting import Waiting
@@ -149,3 +150,20 @@ async def test_the_reranker_answers_an_overload_at_once(reranker, worker):
     reranking = await reranker.rerank(memories=memories(4), query="Where is it?", deadline=5)
     assert reranking.cause is Cause.OVERLOADED
     assert worker.jobs == []
+
+
+async def test_a_paused_worker_counts_for_nothing(valkey_url, clock, redis):
+    # Given one worker that drains, and a much faster one that is paused
+    async with frontends(valkey_url, clock, 1) as (one,):
+        queue = one.watch._settings.queue
+        for name, said in (("w", {"jobs_per_s": 10.0}), ("v", {"jobs_per_s": 990.0, "paused": True})):
+            told = {**said, "own": name, "limit": 4, "serves": ["local"]}
+            await redis.set(keys.worker_key(queue, name), orjson.dumps(told))
+            await redis.zadd(keys.workers_key(queue), {name: clock.now})
+        # When a frontend reads their cards
+        clock.advance(CARDS_EVERY_S)
+        await one.look()
+        await one.look()
+        # Then it reckons with the one alone, and sends no session to the other
+        assert one.admission._jobs_per_s == 10.0
+        assert [own.runtime for own in one.affinity.lists] == ["w"]

@@ -4,7 +4,7 @@ import pytest
 import sentry_sdk
 
 from memsift_schemas import Cause
-from memsift_workers.health import BEAT, BEAT_EVERY_S, UNFIT_JOBS, UNFIT_S, Health, Heartbeat
+from memsift_workers.health import BEAT, BEAT_EVERY_S, STALE_S, UNFIT_JOBS, UNFIT_S, Health, Heartbeat
 from memsift_workers.rankers.base import RankFault, Scores
 
 AWAY = RankFault(Cause.RUNTIME_UNAVAILABLE)
@@ -123,3 +123,34 @@ def test_without_a_dsn_nothing_leaves(health, clock):
     fail(health, clock, seconds=5)
     Heartbeat(clock, {"queue": "q"}).beat()
     assert not sentry_sdk.is_initialized()
+
+
+def test_ready_is_who_would_be_answered_as_far_as_jobs_tell(health, clock):
+    assert health.is_ready
+    for _ in range(UNFIT_JOBS):
+        health.note([AWAY])
+    # Sessions may come again soon, to find out; readiness waits until what is known is stale
+    clock.advance(UNFIT_S)
+    assert (health.is_fit, health.is_ready) == (True, False)
+    clock.advance(STALE_S)
+    assert health.is_ready
+    health.note([AWAY] * UNFIT_JOBS)
+    health.note([GOOD])
+    assert health.is_ready
+
+
+def test_a_runtime_that_does_not_answer_a_probe_is_told_of_once_until_it_does(health, clock, said, caplog):
+    assert health.answered_s == float("inf")
+    for _ in range(3):
+        health.probed(reachable=False)
+    assert (health.is_fit, health.is_ready) == (False, False)
+    assert caplog.text.count("does not answer") == 1
+    health.probed(reachable=True)
+    assert (health.is_fit, health.is_ready) == (True, True)
+    assert caplog.text.count("answers again") == 1
+    # A job that is answered proves as much
+    health.probed(reachable=False)
+    health.note([GOOD])
+    clock.advance(2)
+    assert (health.is_ready, health.answered_s) == (True, 2)
+    assert said == []  # nobody was kept waiting

@@ -41,5 +41,6 @@ def create_app(settings: WorkerSettings) -> Celery:
 
 _settings = settings_module.load(WorkerSettings)
 observability.start(_settings)
-control.drained_queues(_settings)
+observability.take_over_logs(_settings)
+control.install(_settings)
 app = create_app(_settings)

@@ -30,6 +30,8 @@ LEAST_S = 1.0
 AGAIN_AFTER_S = 300.0
 # After so many faults in a row sessions are better off at another runtime; after so long it is tried again.
 UNFIT_JOBS, UNFIT_S = 3, 5.0
+# What was learned from jobs so long ago says nothing any more.
+STALE_S = 30.0
 BEAT_EVERY_S = 60.0
 BEAT = "memsift.worker.alive"
 
@@ -44,15 +46,40 @@ class Health:
         self._last_at = float("-inf")
         self._told = False
         self._told_at = float("-inf")
+        self._reachable = True
+        self._answered_at = float("-inf")
 
     @property
     def is_fit(self) -> bool:
         """Whether jobs have reason to come here: the last ones were answered, or it is time to try again."""
-        return self._faults < UNFIT_JOBS or self._clock.monotonic() - self._last_at >= UNFIT_S
+        return self._reachable and self._is_trusted_after(UNFIT_S)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the next job would be answered by the model, as far as is known."""
+        return self._reachable and self._is_trusted_after(STALE_S)
+
+    @property
+    def answered_s(self) -> float:
+        """Seconds since the model last answered a job."""
+        return self._clock.monotonic() - self._answered_at
+
+    def _is_trusted_after(self, seconds: float) -> bool:
+        return self._faults < UNFIT_JOBS or self._clock.monotonic() - self._last_at >= seconds
+
+    def probed(self, *, reachable: bool) -> None:
+        """The runtime was asked whether it is there, because no job has told for a while."""
+        if reachable is not self._reachable:
+            self._reachable = reachable
+            log.warning(
+                "the runtime %s", "answers again" if reachable else "does not answer: see its own log"
+            )
 
     def note(self, outcomes: Sequence[Outcome]) -> None:
         """Take one batch's outcomes in."""
         if any(isinstance(outcome, Scores) for outcome in outcomes):
+            self._answered_at = self._clock.monotonic()
+            self._reachable = True
             self.well()
             return
         causes = [one.cause for one in outcomes if not isinstance(one, Scores) and one.cause in _CAUSES]

@@ -1,11 +1,14 @@
-"""Sentry for a worker: what went wrong and where, never what it was about."""
+"""Logs and Sentry of a worker: what went wrong and where, never what it was about."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import sentry_sdk
+from celery import signals
 
+from memsift_schemas import logs
 from memsift_schemas.settings import WorkerSettings
 
 # Exceptions of these modules are written so that their messages hold no memory text.
@@ -32,6 +35,24 @@ def start(settings: WorkerSettings) -> None:
             before_send=scrub,
             before_send_transaction=scrub,
         )
+
+
+def take_over_logs(settings: WorkerSettings) -> None:
+    """Have Celery leave a worker's logging to us."""
+
+    def start_logs(loglevel: int, logfile: str | None, **_: Any) -> None:
+        # WARNING is what Celery passes when nobody has chosen one.
+        level = logging.getLevelName(loglevel)
+        if level == "WARNING" and settings.log_level is not None:
+            level = settings.log_level
+        logs.start(level, settings.log_format, path=logfile)
+
+    def begin(options: dict[str, Any], **_: Any) -> None:
+        """Before Celery warns of anything, such as of a worker that is root."""
+        start_logs(options.get("loglevel") or logging.WARNING, options.get("logfile"))
+
+    signals.celeryd_init.connect(begin, weak=False)
+    signals.setup_logging.connect(start_logs, weak=False)
 
 
 def scrub(event: Any, hint: dict[str, Any]) -> Any:  # noqa: ARG001  # Sentry passes it

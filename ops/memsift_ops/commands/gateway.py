@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import click
 import uvicorn
 
-from memsift_ops.commands.worker import LOGLEVELS
 from memsift_ops.errors import Refused
-from memsift_ops.listening import check_free, logging_to_stderr
+from memsift_ops.listening import check_free
+from memsift_ops.loglevel import log_level, loglevel_option
 from memsift_producer.gateway import access, keys
 from memsift_producer.gateway.ui import fence
 from memsift_schemas import settings
@@ -36,11 +36,9 @@ KEEP_ALIVE_S = 75
     type=click.IntRange(1, 64),
     help="Processes; each has its own two connections to Redis and counts its own rate limits.",
 )
-@click.option(
-    "-l", "--loglevel", default="INFO", show_default=True, type=click.Choice(LOGLEVELS, case_sensitive=False)
-)
+@loglevel_option
 @click.pass_context
-def command(context: click.Context, host: str, port: int, workers: int, loglevel: str) -> None:
+def command(context: click.Context, host: str, port: int, workers: int, loglevel: str | None) -> None:
     """Serve HTTP to clients that speak a reranking API: Cohere's, Jina's, Voyage's, TEI's, or our own.
 
     It is configured by MEMSIFT_* environment variables; see docs/gateway.md. SIGTERM or Ctrl-C lets the calls
@@ -54,6 +52,7 @@ def command(context: click.Context, host: str, port: int, workers: int, loglevel
     if checked.gateway_ui and not checked.gateway_ui_public and not access.is_loopback(host):
         raise Refused(f"--host {host}: {fence.ELSEWHERE}")
     check_free(host, port)
+    log_level(loglevel, checked)  # for `serving.application`, which takes over the logging
     shared = _shared_metrics() if checked.gateway_metrics_port and workers > 1 else contextlib.nullcontext()
     with shared, contextlib.suppress(KeyboardInterrupt):
         uvicorn.run(
@@ -69,7 +68,7 @@ def command(context: click.Context, host: str, port: int, workers: int, loglevel
             proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=math.ceil(checked.gateway_max_deadline_ms / 1e3) + 1,
-            log_config=logging_to_stderr(loglevel.upper()),
+            log_config=None,
         )
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import math
-import sys
 
 import click
 import uvicorn
 
-from memsift_ops.commands.worker import LOGLEVELS
-from memsift_ops.listening import check_free, logging_to_stderr
+from memsift_ops.listening import check_free
+from memsift_ops.loglevel import log_level, loglevel_option
 from memsift_producer.mcp import create_server
 from memsift_producer.mcp.serving import LOOPBACK, PATH, http_app, serve_stdio
-from memsift_schemas import settings
+from memsift_schemas import logs, settings
 from memsift_schemas.settings import GatewaySettings
 
 PORT = 8011
@@ -26,24 +24,17 @@ PORT = 8011
     "--http", is_flag=True, help="Serve streamable HTTP on this machine instead of stdin and stdout."
 )
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(1, 65535), help="With --http.")
-@click.option(
-    "-l",
-    "--loglevel",
-    default="WARNING",
-    show_default=True,
-    type=click.Choice(LOGLEVELS, case_sensitive=False),
-    help="The log goes to stderr.",
-)
-def command(*, http: bool, port: int, loglevel: str) -> None:
+@loglevel_option
+def command(*, http: bool, port: int, loglevel: str | None) -> None:
     """Serve tools to agents over the Model Context Protocol: rerank_memories and explain_ranking.
 
     An agent's configuration names this command, and talks to it on stdin and stdout. It is configured by
     MEMSIFT_* environment variables; see docs/mcp.md.
     """
     checked = settings.load(GatewaySettings)
+    logs.start(log_level(loglevel, checked), checked.log_format)  # to stderr: stdout is the protocol's
     server = create_server(checked)
     if not http:
-        logging.basicConfig(stream=sys.stderr, level=loglevel.upper())
         asyncio.run(serve_stdio(server))
         return
     check_free(LOOPBACK, port)
@@ -57,5 +48,5 @@ def command(*, http: bool, port: int, loglevel: str) -> None:
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=math.ceil(checked.gateway_max_deadline_ms / 1e3) + 1,
-            log_config=logging_to_stderr(loglevel.upper()),
+            log_config=None,
         )

@@ -60,7 +60,8 @@ def _lines(found: status.Status) -> list[str]:
         ranker, model = card.get("ranker", "?"), card.get("model", "?")
         rate = card.get("jobs_per_s")
         speed = f", {rate:.0f} jobs/s" if isinstance(rate, int | float) else ""
-        lines.append(f"  {name}: {ranker}, {model}{speed}{_cache(card.get('cache'))}")
+        paused = ", paused: it takes nothing (memsift control resume)" if card.get("paused") is True else ""
+        lines.append(f"  {name}: {ranker}, {model}{paused}{speed}{_cache(card.get('cache'))}")
     return [*lines, *(f"trouble  {trouble}" for trouble in found.troubles)]
 
 

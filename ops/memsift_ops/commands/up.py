@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from memsift_ops import services, valkey
+from memsift_ops.loglevel import log_level, loglevel_option
 from memsift_ops.logs import Logs
 from memsift_ops.stack import Stack
 from memsift_ops.weights import ensure_model
@@ -37,14 +38,17 @@ def free(_context: click.Context, _option: click.Parameter, port: int | None) ->
 )
 @click.option("--flower/--no-flower", default=True, help="Whether to run Flower.", show_default=True)
 @click.option("--gateway", is_flag=True, help="Also run the HTTP gateway, on a free port.")
-@click.option("-l", "--loglevel", default="INFO", show_default=True, help="The worker's log level.")
-def command(port: int | None, flower_port: int | None, loglevel: str, *, flower: bool, gateway: bool) -> None:
+@loglevel_option
+def command(
+    port: int | None, flower_port: int | None, loglevel: str | None, *, flower: bool, gateway: bool
+) -> None:
     """Run Valkey, a worker and Flower on this machine, for development.
 
     One Ctrl-C (or SIGTERM) stops all of it, with exit code 0. When one process ends, the others are stopped
     and the exit code is 1.
     """
     checked = settings.load(WorkerSettings)
+    level = log_level(loglevel, checked)
     ensure_model()
     logs = Logs()
     with Stack(checked.queue, sink=logs.write) as stack:
@@ -52,7 +56,7 @@ def command(port: int | None, flower_port: int | None, loglevel: str, *, flower:
             logs.say("starting; Ctrl-C stops everything")
             stack.start_valkey(port or valkey.DEFAULT_PORT)
             metrics_port = checked.metrics_port or valkey.free_port(METRICS_PORT)
-            info = stack.start_worker(loglevel=loglevel, metrics_port=metrics_port)
+            info = stack.start_worker(loglevel=level, metrics_port=metrics_port)
             flower_url = stack.start_flower(flower_port or services.FLOWER_PORT) if flower else ""
             gateway_port = valkey.free_port(GATEWAY_METRICS_PORT) if gateway else 0
             gateway_url = stack.start_gateway(metrics_port=gateway_port) if gateway else ""

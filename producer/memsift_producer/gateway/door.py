@@ -33,6 +33,21 @@ class _Visit:
     size: int = 0
     source: str = "-"
     cause: str = "-"
+    job: str | None = None
+
+    def fields(self, dialect: str, took_ms: float) -> dict[str, Any]:
+        """Of its line where that is JSON; `job` is what the worker's log calls it."""
+        return {
+            "request": self.request_id,
+            "job": self.job,
+            "dialect": dialect,
+            "status": self.status,
+            "ms": round(took_ms, 1),
+            "key": self.key,
+            "bytes": self.size,
+            "source": self.source,
+            "cause": self.cause,
+        }
 
 
 class Door:
@@ -56,7 +71,8 @@ class Door:
         except Problem as problem:
             await self._refuse(send, visit, problem)
         except Exception as error:  # noqa: BLE001  # a fault of ours; its message may hold text
-            log.error("%s failed: %s", visit.request_id, type_and_place(error))
+            told = type_and_place(error)
+            log.error("%s failed: %s", visit.request_id, told, extra={"request": visit.request_id})
             await self._refuse(send, visit, Problem("the gateway has a fault; its log tells which"))
         finally:
             self._gateway.metrics.requested(self._dialect.name, visit.status)
@@ -71,6 +87,7 @@ class Door:
                 visit.size,
                 visit.source,
                 visit.cause,
+                extra=visit.fields(self._dialect.name, took_ms),
             )
 
     async def _answer(
@@ -92,6 +109,7 @@ class Door:
         visit.size = len(raw)
         answer = await gateway.turns.run(receive, self._dialect.answer(raw, about, gateway.reranker))
         visit.source, visit.cause = answer.result.source, answer.result.cause or "-"
+        visit.job = answer.result.job_id
         return answer.body, _origin(answer)
 
     async def _refuse(self, send: Send, visit: _Visit, problem: Problem) -> None:

@@ -8,17 +8,20 @@ from starlette.applications import Starlette
 
 from memsift_producer.gateway import ui
 from memsift_producer.gateway.app import create_app
-from memsift_schemas import otel
+from memsift_schemas import logs, otel, settings
 from memsift_schemas.collector import collect_less_often
+from memsift_schemas.settings import GatewaySettings
 
 
 def application(scenes: ui.Scenes = tuple) -> Starlette:
-    """The application, in a process that does nothing else.
+    """The application, in a process that does nothing else: its logging is ours.
 
     Args:
         scenes: see `create_app`.
     """
+    checked = settings.load(GatewaySettings)
+    logs.start(checked.log_level or "INFO", checked.log_format)
     atexit.register(otel.export("memsift-gateway"))
-    app = create_app(scenes=scenes)
+    app = create_app(checked, scenes=scenes)
     collect_less_often()
     return app

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -52,6 +52,26 @@ class Settings(BaseSettings):
         min_length=1,
         description="Address on which `/metrics` is served, where a port is set; this machine alone.",
     )
+
+    log_format: Literal["auto", "human", "json"] = Field(
+        "auto",
+        description="Log lines of worker, gateway and `memsift` commands: `auto` is for people on a terminal "
+        "and JSON elsewhere.",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] | None = Field(
+        None,
+        description="What they log. Unset: `INFO` for worker and gateway, `WARNING` for other commands.",
+    )
+
+    @field_validator("log_format", mode="before")
+    @classmethod
+    def _lower(cls, value: Any) -> Any:
+        return value.lower() if isinstance(value, str) else value
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _upper(cls, value: Any) -> Any:
+        return value.upper() if isinstance(value, str) else value
 
     @field_validator("seal_keys")
     @classmethod

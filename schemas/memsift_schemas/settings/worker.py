@@ -207,6 +207,11 @@ class WorkerSettings(Settings):
     metrics_port: int = Field(
         0, ge=0, le=65_535, description="Port of the worker's `/metrics`; 0 counts and serves none."
     )
+    run_dir: str = Field(
+        "",
+        description="Folder of the heartbeats that `memsift healthcheck` reads; a few bytes, best in memory "
+        "(tmpfs). Unset: `memsift-<uid>` in the temporary folder.",
+    )
     sentry_dsn: str | None = Field(
         None, repr=False, description="Where worker errors go; ids only, never text."
     )

@@ -48,3 +48,13 @@ def test_what_nobody_takes_is_bounded():
         stream.send("task-received", uuid=str(at))
     assert len(stream._buffer) <= MAX_BUFFERED
     assert stream._buffer[-1][1]["uuid"] == str(MAX_BUFFERED + 4)
+
+
+def test_nobody_is_told_while_the_events_are_disabled():
+    sink = Sink()
+    stream = EventStream(sink)
+    for sending, uuid in ((True, "a"), (False, "b"), (True, "c")):
+        stream.sending = sending
+        stream.send("task-received", uuid=uuid)
+    stream._flush()
+    assert [fields["uuid"] for _, fields in sink.published] == ["a", "c"]

@@ -6,10 +6,11 @@ import pytest
 
 from memsift_schemas import SystemClock, WorkerSettings
 from memsift_schemas.keys import own_key
-from memsift_schemas.redis_link import connect
-from memsift_workers.drain.loop import DrainLoop
+from memsift_schemas.redis_link import BLOCK_S, connect
+from memsift_workers.drain.loop import PAUSED_LOOK_S, TURN_S, DrainLoop
 from memsift_workers.drain.taking import Taking
-from memsift_workers.flow.limiter import Limiter
+from memsift_workers.flow.limits import Limits
+from memsift_workers.flow.load import Load
 
 
 @pytest.fixture
@@ -28,14 +29,13 @@ async def drain(valkey_url, queue):
                 "batches_in_flight": 2,
                 "shutdown_grace_s": 5,
             }
-            settings = WorkerSettings(**{**fields, **settings})
-            limiter = Limiter(limit, batches=settings.batches_in_flight)
+            limits = Limits.of(WorkerSettings(**{**fields, "runtime_concurrency": limit, **settings}))
+            self.limits = limits
             self.loop = DrainLoop(
                 taking=Taking(self.link, queue, runtime),
-                settings=settings,
+                limits=limits,
                 handle=self.handle,
                 clock=SystemClock(),
-                limiter=limiter,
             )
             self.task = asyncio.create_task(self.loop.run())
             running.append(self)
@@ -158,3 +158,68 @@ async def test_an_absent_server_is_waited_for_without_a_busy_loop(drain, caplog)
     await asyncio.sleep(0.5)
     assert not running.task.done()
     assert 1 <= caplog.text.count("Redis is away") <= 6
+
+
+async def test_a_paused_drain_leaves_what_waits_and_finishes_what_it_has(drain, redis, queue, eventually):
+    # Given a batch in flight
+    running = drain(batches_in_flight=2)
+    await redis.lpush(queue, *range(4))
+    await eventually(lambda: running.batches)
+    # When the drain is paused and its last pop has ended
+    running.loop.pause(paused=True)
+    await asyncio.sleep(BLOCK_S + 0.2)
+    await redis.lpush(queue, *range(4, 8))
+    running.gate.set()
+    await asyncio.sleep(2 * PAUSED_LOOK_S)
+    # Then nothing more was taken
+    assert (len(running.batches), await redis.llen(queue)) == (1, 4)
+    assert running.loop.is_turning
+    # When it is resumed, then it goes on
+    running.loop.pause(paused=False)
+    await eventually(lambda: len(running.batches) == 2)
+
+
+async def test_a_paused_drain_stops_at_once(drain):
+    running = drain()
+    running.loop.pause(paused=True)
+    await asyncio.sleep(0.05)
+    running.loop.stop()
+    await asyncio.wait_for(running.task, 5)
+
+
+async def test_a_changed_batch_size_holds_from_the_next_pop_on(drain, redis, queue, eventually):
+    running = drain(batches_in_flight=2)
+    running.limits.change({"batch_max": 2}, Load(SystemClock(), batches=1))
+    await asyncio.sleep(BLOCK_S + 0.1)  # the pop under way was for four
+    await redis.lpush(queue, *range(4))
+    await eventually(lambda: len(running.batches) == 2)
+    assert [len(batch) for batch in running.batches] == [2, 2]
+
+
+async def test_a_drain_that_does_not_turn_is_seen(clock, redis, queue):
+    """Room is waited for as long as a batch may take; Redis has less time."""
+    limits = Limits.of(WorkerSettings(rank_timeout_ms=60_000))
+
+    async def hang(popped):
+        await asyncio.Event().wait()
+
+    loop = DrainLoop(taking=Taking(redis, queue), limits=limits, handle=hang, clock=clock)
+    assert loop.is_turning  # it has not begun
+    room = await loop._room()
+    clock.advance(TURN_S - 1)
+    assert loop.is_turning
+    clock.advance(2)
+    assert not loop.is_turning
+    # Given no room
+    waiting = asyncio.create_task(loop._room())
+    limits.limiter.limit = limits.limiter.in_flight
+    await asyncio.sleep(0)
+    clock.advance(60)
+    assert loop.is_turning
+    clock.advance(TURN_S + 1)
+    assert not loop.is_turning
+    # When it ends it is no longer looked at
+    loop.stop()
+    assert loop.is_turning
+    await waiting
+    assert room

@@ -98,3 +98,37 @@ async def test_while_its_runtime_is_away_a_worker_gives_its_own_list_to_others(p
         clock.advance(1.0)
         await one.tell({}, fit=False)
     assert await in_turn(redis, queue) == [b"1"]
+
+
+async def test_a_paused_worker_gives_its_list_to_others_at_once_and_as_long_as_it_is_paused(
+    present, redis, queue, clock
+):
+    # Given a worker with jobs in its own list
+    one = present("w", "r")
+    await one.tell({})
+    await push(redis, own_key(queue, "r"), "1", "2")
+    # When it is paused
+    await one.tell({"paused": True}, paused=True)
+    # Then they are anybody's, its card names no list, and it is still there
+    assert await in_turn(redis, queue) == [b"1", b"2"]
+    assert orjson.loads(await redis.get(worker_key(queue, "w"))) == {"paused": True, "own": ""}
+    # And what a frontend pushes there that has not read the card is so with the next word
+    await push(redis, own_key(queue, "r"), "3")
+    clock.advance(1.0)
+    await one.tell({"paused": True}, paused=True)
+    assert set(await in_turn(redis, queue)) == {b"1", b"2", b"3"}
+    # When it is resumed the list is its own again
+    await one.tell({})
+    await push(redis, own_key(queue, "r"), "4")
+    await one.tell({})
+    assert await redis.llen(own_key(queue, "r")) == 1
+
+
+async def test_a_paused_worker_leaves_a_list_that_another_one_drains(present, redis, queue, clock):
+    paused, same = present("w", "r"), present("v", "r")
+    await paused.tell({}, paused=True)
+    await same.tell({})
+    await push(redis, own_key(queue, "r"), "1")
+    clock.advance(1.0)
+    await paused.tell({}, paused=True)
+    assert await redis.llen(own_key(queue, "r")) == 1

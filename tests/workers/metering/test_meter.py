@@ -101,7 +101,7 @@ def test_what_is_refused_before_the_model_costs_no_model_time(meter, value):
 
 def test_times_of_a_job(meter, value):
     one = delivery(deadline=SENT + 0.4)
-    meter.took([one], items=2, at=SENT + 0.12)
+    meter.took([one], fill=0.25, at=SENT + 0.12)
     end(meter, (one, result(one)), at=SENT + 0.31)
     assert value("batch_fill_ratio_sum") == 0.25
     assert value("queue_seconds_bucket", le="0.1") == 0
@@ -220,7 +220,7 @@ async def test_replies_that_redis_refuses_are_counted(redis, queue, clock, meter
 def test_a_worker_without_metrics_counts_nothing():
     one = delivery()
     meter = Meter()
-    meter.took([one], items=1, at=SENT)
+    meter.took([one], fill=0.125, at=SENT)
     meter.entered(1)
     meter.left("local", 1, 0.1)
     end(meter, (one, result(one)))

@@ -11,6 +11,7 @@ from memsift_workers.runtimes.base import (
     Labels,
     Likelihood,
     Runtime,
+    RuntimeFault,
     RuntimeMisconfigured,
     RuntimeUnavailable,
 )
@@ -184,3 +185,20 @@ async def test_a_server_at_a_public_address_is_refused_unless_allowed():
     with pytest.raises(EgressRefused, match="MEMSIFT_ALLOW_EGRESS=1"):
         await runtime.start()
     await runtime.close()
+
+
+async def test_whether_it_is_there_costs_the_model_nothing(fake_server, connect_sglang):
+    runtime = await connect_sglang(fake_server)
+    await runtime.reach()
+    assert fake_server.generated == []
+    # Given another model than before, or none
+    fake_server.models = [{"id": "another"}]
+    with pytest.raises(RuntimeUnavailable):
+        await runtime.reach()
+
+
+async def test_a_server_that_has_gone_is_not_there(connect_sglang):
+    async with FakeSGLang() as fake:
+        runtime = await connect_sglang(fake)
+    with pytest.raises(RuntimeFault):
+        await runtime.reach()

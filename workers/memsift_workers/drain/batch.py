@@ -25,8 +25,9 @@ from memsift_workers.drain.asking import Asker
 from memsift_workers.drain.delivery import Delivery, Poison, receive
 from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.popped import Popped
+from memsift_workers.drain.recent import Recent
 from memsift_workers.drain.replies import Reply
-from memsift_workers.drain.reporter import Reporter
+from memsift_workers.drain.reporter import UNTOLD, Reporter, about
 from memsift_workers.drain.sieve import Answered, Asked, Sieve, refuse
 from memsift_workers.drain.waiting import is_late, is_unwanted, patience_s, queued_ms, waited
 from memsift_workers.faults import describe
@@ -70,6 +71,8 @@ class BatchHandler:
         cache: how much of the prompts came from the prefix cache.
         shared: places in the runtime, if others ask it too.
         reporter: counts, and tells monitors.
+        recent: what got done in the last seconds.
+        asked: what rankers have been asked and have not answered yet, with when that was, unix seconds.
         on_work: is called when a batch comes.
     """
 
@@ -95,6 +98,8 @@ class BatchHandler:
         self._cancellations = Cancellations(redis, settings.queue)
         self.shared = shared
         self._batches = 0
+        self.recent = Recent(clock)
+        self.asked: dict[int, tuple[float, list[Asked]]] = {}
         self.on_work: Callable[[], None] = lambda: None
         self.quarantine = Quarantine(redis, settings.queue, clock)
         self.times = ServiceTimes(clock)
@@ -136,7 +141,7 @@ class BatchHandler:
         ]
         # Jobs of one user and session side by side: their common prefix is computed once.
         ready.sort(key=lambda delivery: _conversation(delivery.job))
-        self._meter.took(deliveries, items=len(popped.items), at=popped.at)
+        self._meter.took(deliveries, fill=popped.fill, at=popped.at)
         batch = _Batch(popped)
         for name, group in self._by_ranker(ready).items():
             answered += await self._rank(name, group, batch)
@@ -194,12 +199,14 @@ class BatchHandler:
         # Where most of what was popped was dropped, the rest is no full batch.
         self.load.began(full=popped.crowded and 2 * len(group) > len(popped.items))
         self._meter.entered(len(group))
+        self.asked[id(group)] = self._clock.time(), group
         try:
             jobs = [job for _, job in group]
             with tracing.ranking(jobs, queue=self._settings.queue, popped_at=popped.at, clock=self._clock):
                 outcomes = await self._asker.ask(ranker, jobs)
         finally:
             self.load.ended(len(group))
+            del self.asked[id(group)]
             seconds = self._clock.monotonic() - started
             self._meter.left(ranker.name, len(group), seconds)
             batch.model_s.update({delivery.envelope.id: seconds / len(group) for delivery, _ in group})
@@ -216,7 +223,8 @@ class BatchHandler:
         for (delivery, job), outcome in zip(group, outcomes, strict=True):
             if isinstance(outcome, RankFault) and outcome.blamed:
                 count = await self.quarantine.blame(job)
-                log.error("the runtime died of job %s (%d times by now)", delivery.envelope.id, count)
+                told = {"job": delivery.envelope.id, "cause": outcome.cause.value}
+                log.error("the runtime died of job %s (%d times by now)", told["job"], count, extra=told)
 
     def _conclude(
         self, job: RerankJob, outcome: Outcome, ranker: Ranker, timings_ms: dict[str, float]
@@ -226,8 +234,8 @@ class BatchHandler:
                 raise outcome
             result = self._relevance.result(job, outcome, ranker)
         except RankFault as fault:
-            if fault.cause is not Cause.CANCELLED:
-                log.warning("job %s falls back: %s", job.id, fault)
+            if fault.cause not in UNTOLD:
+                log.warning("job %s falls back: %s", job.id, fault, extra=about(job.id, fault.cause))
             return Refusal(job_id=job.id, cause=fault.cause)
         self.cache.note(result)
         return result.model_copy(update={"timings_ms": timings_ms})
@@ -248,10 +256,20 @@ class BatchHandler:
         except REDIS_FAULTS as error:
             self.tally["reply_lost"] += len(wanted)
             self._meter.lost(len(wanted))
-            log.warning("%d replies are lost, their callers fall back: %s", len(wanted), describe(error))
+            log.warning(
+                "%d replies are lost, their callers fall back: %s",
+                len(wanted),
+                describe(error),
+                extra={"cause": "reply_lost", "jobs": len(wanted)},
+            )
+        popped, latencies_s = batch.popped, []
         for delivery, reply in answered:
             late = is_late(delivery, now)
-            self.reporter.ended(delivery, reply, late=late, now=now, popped_at=batch.popped.at)
+            self.reporter.ended(delivery, reply, late=late, now=now, popped_at=popped.at)
+            if not late and delivery.job and delivery.job.sent_at and not isinstance(reply, Refusal):
+                latencies_s.append(now - delivery.job.sent_at)
+        self.reporter.batch(answered, now=now, popped_at=popped.at)
+        self.recent.note(len(popped.items), fill=popped.fill, latencies_s=latencies_s)
         self._meter.ended(answered, batch.model_s, judged_at=now, replied_at=self._clock.time())
 
 

@@ -17,17 +17,21 @@ from celery import bootsteps, signals
 from celery.platforms import EX_FAILURE
 from celery.worker import state
 
-from memsift_schemas import otel
+from memsift_schemas import logs, otel
 from memsift_schemas import settings as settings_module
+from memsift_schemas.message import TASK_NAME
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.assembly import build_rankers
 from memsift_workers.drain.events import EventStream
-from memsift_workers.drain.service import DrainService
+from memsift_workers.drain.service import DrainService, Unreachable
 
 # How often a worker that is still loading its model looks whether it has been told to stop.
 LOOK_EVERY_S = 0.2
 # Celery ends within a second once the drain has, unless it waits for Redis.
 CELERY_STOP_S = 3.0
+
+# What the drain counts beside what became of each job.
+_NO_JOBS = ("warm_", "poison_", "reply_lost")
 
 log = logging.getLogger("memsift.worker")
 
@@ -40,6 +44,8 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
 
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
+        # Celery's banner is no line of a log.
+        worker.quiet = worker.quiet or logs.is_json(settings_module.load(WorkerSettings).log_format)
         self._service: DrainService | None = None
         self._last_spans: Callable[[], None] = lambda: None
         self._connection: Any = None
@@ -77,6 +83,32 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
                 return
         if self._service.failure is not None:
             raise self._service.failure
+
+    @classmethod
+    def of(cls, worker: Any) -> DrainService | None:
+        """The drain of a Celery worker; None before it began and after it ended."""
+        steps: dict[Any, Drain] = {type(step): step for step in worker.steps}
+        step = steps.get(cls)
+        return step._service if step else None
+
+    def info(self, worker: Any) -> dict[str, Any]:
+        """What `inspect stats` tells of the drain, beside and in the place of what Celery knows of itself.
+
+        `memsift` is what `inspect memsift_stats` tells; `total` and `pool` are where Flower looks
+        for jobs that ended and for the concurrency.
+        """
+        if self._service is None:
+            return {"memsift": {"error": "the drain has not begun"}}
+        try:
+            told = self._service.steer(lambda steering: steering.stats())
+        except Unreachable as error:
+            return {"memsift": {"error": str(error)}}
+        jobs = sum(count for cause, count in told["causes"].items() if not cause.startswith(_NO_JOBS))
+        return {
+            "memsift": told,
+            "total": {TASK_NAME: jobs},
+            "pool": {**worker.pool.info, "max-concurrency": told["limits"]["jobs_at_once"]},
+        }
 
     def _shutting_down(self, **_: Any) -> None:
         if self._service is not None:

@@ -35,6 +35,9 @@ class EventStream:
     """Collects events from the drain's thread and publishes them from a thread of its own.
 
     kombu's publishing blocks, so it must not run in the drain's event loop.
+
+    Attributes:
+        sending: whether anybody is told; what comes while it is False is dropped.
     """
 
     def __init__(self, dispatcher: Dispatcher) -> None:
@@ -44,6 +47,7 @@ class EventStream:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memsift-events", daemon=True)
         self._failing = False
+        self.sending = True
 
     def start(self) -> None:
         """Begin to publish."""
@@ -56,6 +60,8 @@ class EventStream:
 
     def send(self, kind: str, **fields: Any) -> None:
         """Take one event; never blocks and never raises."""
+        if not self.sending:
+            return
         with self._lock:
             self._buffer.append((kind, fields))
             if len(self._buffer) > MAX_BUFFERED:

@@ -5,21 +5,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import Awaitable, Callable
 
 from memsift_schemas.clock import Clock
-from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause, end, tell
-from memsift_schemas.settings import WorkerSettings
+from memsift_schemas.redis_link import (
+    BLOCK_S,
+    CONNECT_TIMEOUT_S,
+    REDIS_FAULTS,
+    SOCKET_TIMEOUT_S,
+    Pause,
+    end,
+    tell,
+)
 from memsift_workers.drain.popped import Popped
 from memsift_workers.drain.taking import Taking
 from memsift_workers.faults import describe
-from memsift_workers.flow.limiter import Limiter
+from memsift_workers.flow.limits import Limits
 from memsift_workers.flow.rescue import Rescue
 
 log = logging.getLogger("memsift.worker")
 
 # A pop that takes this much longer than it should when the worker ends is one that Redis never answers.
 LAST_POP_S = 1.0
+# How soon a paused drain sees that it may go on.
+PAUSED_LOOK_S = 0.1
+# What Redis may keep one turn for: a pop and a top-up that each connect and time out twice, and a pause.
+TURN_S = BLOCK_S + 2 * 2 * (CONNECT_TIMEOUT_S + SOCKET_TIMEOUT_S) + Pause.MOST_S
 
 Handle = Callable[[Popped], Awaitable[None]]
 
@@ -33,53 +45,83 @@ class DrainLoop:
 
     Args:
         taking: pops.
-        settings: the worker's.
+        limits: those in force, which may change at any time; how much may be under way.
         handle: takes each batch.
         clock: the server's.
-        limiter: how much may be under way.
         rescue: pops instead, and records what it popped.
 
     Attributes:
         stopping: set by `stop`.
+        paused: nothing is taken; what is in flight goes on.
+        changed: set whenever it stops, pauses or goes on.
     """
 
     def __init__(
         self,
         *,
         taking: Taking,
-        settings: WorkerSettings,
+        limits: Limits,
         handle: Handle,
         clock: Clock,
-        limiter: Limiter,
         rescue: Rescue | None = None,
     ) -> None:
         self._taking = taking
-        self._settings = settings
+        self._settings = limits.settings
+        self._limits = limits
         self._handle = handle
         self._clock = clock
-        self._limiter = limiter
+        self._limiter = limits.limiter
         self._rescue = rescue
         self._popping: asyncio.Future[tuple[list[bytes], str]] | None = None
         # Whether the last batch was full, so that jobs probably wait in both lists.
         self._crowded = False
         self._batches: set[asyncio.Task[None]] = set()
+        self._turned_at = math.inf  # not yet
+        self._waits_for_room = False
         self.stopping = asyncio.Event()
+        self.paused = False
+        self.changed = asyncio.Event()
+
+    @property
+    def is_turning(self) -> bool:
+        """Whether the last turn was not longer ago than one may take; always while it ends.
+
+        A turn waits for room as long as the batches in flight take, which their own time limit bounds.
+        """
+        most = TURN_S + self._limits.batch_wait_ms / 1e3
+        if self._waits_for_room:
+            most += self._settings.rank_timeout_ms / 1e3
+        return self.stopping.is_set() or self._clock.monotonic() - self._turned_at < most
+
+    def is_resting(self) -> bool:
+        """Whether nothing more is taken."""
+        return self.paused or self.stopping.is_set()
+
+    def pause(self, *, paused: bool) -> None:
+        """Take nothing more, or go on. A pop under way ends within `BLOCK_S`, and what it gets is ranked."""
+        self.paused = paused
+        self.changed.set()
 
     def stop(self) -> None:
         """Take nothing more; `run` returns when what is in flight has ended."""
         self.stopping.set()
+        self.changed.set()
         self._limiter.close()
         if self._popping is not None:
-            patience = BLOCK_S + self._settings.batch_wait_ms / 1e3 + LAST_POP_S
+            patience = BLOCK_S + self._limits.batch_wait_ms / 1e3 + LAST_POP_S
             asyncio.get_running_loop().call_later(patience, self._popping.cancel)
 
     async def run(self) -> None:
         """Drain until `stop`, then wait for the batches in flight, at most the grace time."""
         pause = Pause()
         while not self.stopping.is_set():
-            room = await self._limiter.take(self._settings.batch_max)
+            room = await self._room()
             if not room:
                 break
+            if self.paused:
+                self._limiter.give_back(room)
+                await self._rest(PAUSED_LOOK_S)
+                continue
             try:
                 self._popping = asyncio.ensure_future(self._pop(room))
                 items, record = await self._popping
@@ -100,14 +142,29 @@ class DrainLoop:
                 continue
             self._limiter.keep(room, len(items))
             self._crowded = len(items) >= room
-            popped = Popped(items, self._clock.time(), crowded=self._crowded, record=record)
+            popped = Popped(
+                items,
+                self._clock.time(),
+                crowded=self._crowded,
+                record=record,
+                fill=len(items) / self._limits.batch_max,
+            )
             task = asyncio.create_task(self._work(popped))
             self._batches.add(task)
             task.add_done_callback(self._batches.discard)
         await self._finish()
 
+    async def _room(self) -> int:
+        """See `Limiter.take`."""
+        self._turned_at = self._clock.monotonic()
+        self._waits_for_room = True
+        room = await self._limiter.take(self._limits.batch_max)
+        self._waits_for_room = False
+        self._turned_at = self._clock.monotonic()
+        return room
+
     async def _pop(self, most: int) -> tuple[list[bytes], str]:
-        wait_s = self._settings.batch_wait_ms / 1e3
+        wait_s = self._limits.batch_wait_ms / 1e3
         if self._rescue is not None:
             return await self._rescue.pop(most, wait_s=wait_s)
         items = await self._taking.at_once(most) if self._crowded else []

@@ -14,6 +14,7 @@ class Popped:
         items: raw list items.
         at: when, unix seconds on the deadline clock.
         crowded: as many as could be taken came, so others probably wait.
+        fill: as which part of a full batch it counts.
         record: where Redis keeps a copy until the replies are sent; empty when it keeps none.
     """
 
@@ -21,3 +22,4 @@ class Popped:
     at: float
     crowded: bool = False
     record: str = ""
+    fill: float = 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from typing import Any
 
 import orjson
@@ -58,21 +59,23 @@ class Presence:
         self._clock = clock
         self._runtime = runtime
         self._here = False
+        self._paused = False
         self._script = redis.register_script(_GIVE_BACK)
 
-    async def tell(self, card: dict[str, Any], *, fit: bool = True) -> None:
+    async def tell(self, card: dict[str, Any], *, fit: bool = True, paused: bool = False) -> None:
         """Say once more that this worker is there.
 
         Args:
             card: what to say of it.
             fit: whether its runtime answers. While it does not, sessions go to others.
+            paused: whether it takes nothing: what waits in its own list is given to others at once.
 
         Raises:
             RedisError: the server is away.
         """
         self._here = True
         now = self._clock.time()
-        runtime = self._runtime if fit else ""
+        runtime = self._runtime if fit and not paused else ""
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.set(
             worker_key(self._queue, self._hostname), orjson.dumps({**card, "own": runtime}), ex=PRESENCE_TTL_S
@@ -86,6 +89,11 @@ class Presence:
         *_, silent = await pipeline.execute()
         for name in silent:
             await self._give_back(name.decode(), since=now - SILENT_S)
+        if self._runtime and paused:
+            # Frontends push there until they have read this card. Who else drains it says so every second.
+            since = now - 2 * PRESENCE_EVERY_S if self._paused else math.inf
+            await self._give_back(self._runtime, since=since)
+        self._paused = paused
 
     async def leave(self) -> None:
         """Take the card back and then give the own list's jobs to the others; nothing comes after them.
@@ -100,7 +108,7 @@ class Presence:
                 await self._redis.delete(worker_key(self._queue, self._hostname))
                 await self._redis.zrem(workers_key(self._queue), self._hostname)
                 if self._runtime:
-                    await self._give_back(self._runtime, since=float("inf"))
+                    await self._give_back(self._runtime, since=math.inf)
 
     async def _give_back(self, runtime: str, *, since: float) -> None:
         keys = [own_lists_key(self._queue), own_key(self._queue, runtime), self._queue]

@@ -5,38 +5,49 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import CancelledError
+from typing import Any, TypeVar
 
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import ServerClock
 from memsift_schemas.collector import collect_less_often
-from memsift_schemas.redis_link import MEASURE_EVERY_S, REDIS_FAULTS, Pause, connect, end, measure, tell
+from memsift_schemas.redis_link import REDIS_FAULTS, connect, end
 from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
+from memsift_workers.drain.beginning import Beginning, keep_time
+from memsift_workers.drain.card import card
 from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.loop import DrainLoop
 from memsift_workers.drain.presence import PRESENCE_EVERY_S, Presence
+from memsift_workers.drain.pulse import Pulse, watch_runtime
+from memsift_workers.drain.steering import Steering
 from memsift_workers.drain.taking import Taking
 from memsift_workers.drain.warming import WarmUps
 from memsift_workers.faults import describe
-from memsift_workers.flow.limiter import Limiter
-from memsift_workers.flow.limits import follow_latency, local_limit, shared_limit
+from memsift_workers.flow.limits import Limits, follow_latency, shared_limit
 from memsift_workers.flow.rescue import Rescue
 from memsift_workers.flow.runtime_name import own_runtime
-from memsift_workers.health import Health, Heartbeat
+from memsift_workers.health import Heartbeat
+from memsift_workers.liveness import Stamps
 from memsift_workers.metering.metrics import Metrics, Watched
 from memsift_workers.rankers.base import Ranker, Warmable
-from memsift_workers.runtimes.base import RuntimeFault, RuntimeMisconfigured
 
 log = logging.getLogger("memsift.worker")
 
 # Beside one connection per batch for its replies: the blocking pops, presence, clock, rescue, metrics.
 SPARE_CONNECTIONS = 7
+# A control command's answer is waited for a second by default; so long may the drain keep it.
+STEER_S = 0.5
+
+T = TypeVar("T")
+
+
+class Unreachable(Exception):
+    """The drain did not take what an operator wants of it. Says why."""
 
 
 class DrainService:
@@ -64,6 +75,7 @@ class DrainService:
         self._stop_requested = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._drain: DrainLoop | None = None
+        self._steering: Steering | None = None
         self._thread = threading.Thread(target=self._main, name="memsift-drain", daemon=True)
         self.started = threading.Event()
         self.failure: Exception | None = None
@@ -72,6 +84,36 @@ class DrainService:
         """Begin; `started` is set once the first attempt to load the model has ended, well or badly."""
         self._events.start()
         self._thread.start()
+
+    def steer(self, do: Callable[[Steering], Coroutine[Any, Any, T]]) -> T:
+        """Have something done on the drain's event loop, from another thread.
+
+        Args:
+            do: what to do.
+
+        Returns:
+            Its result.
+
+        Raises:
+            Unreachable: the drain has not begun or has ended, or its loop is blocked; nothing was done.
+            Exception: what `do` raised.
+        """
+        steering, loop = self._steering, self._loop
+        if steering is None or loop is None:
+            raise Unreachable("the drain has not begun")
+        work = do(steering)
+        try:
+            doing = asyncio.run_coroutine_threadsafe(work, loop)
+        except RuntimeError:
+            work.close()
+            raise Unreachable("the drain has ended") from None
+        try:
+            return doing.result(STEER_S)
+        except TimeoutError:
+            doing.cancel()
+            raise Unreachable(f"the drain's event loop did not answer within {STEER_S:g} s") from None
+        except CancelledError:
+            raise Unreachable("the drain has ended") from None
 
     def take_no_more(self) -> None:
         """Leave what waits in Redis. Returns at once; safe in a signal handler."""
@@ -106,7 +148,7 @@ class DrainService:
             connections=connections,
             queue=self._settings.queue,
         )
-        limiter = local_limit(self._settings)
+        limits = Limits.of(self._settings)
         metrics = Metrics.start(self._settings)
         handler = BatchHandler(
             redis=redis,
@@ -114,10 +156,10 @@ class DrainService:
             rankers=self._rankers,
             clock=self._clock,
             events=self._events,
-            shared=shared_limit(self._settings, redis, self._clock, limiter),
+            shared=shared_limit(limits, redis, self._clock),
             meter=metrics.meter if metrics else None,
         )
-        follow_latency(self._settings, limiter, handler.times)
+        follow_latency(limits, handler.times)
         rescue = self._rescue(redis)
         runtime = own_runtime(self._settings, self._hostname)
         presence = Presence(
@@ -125,10 +167,9 @@ class DrainService:
         )
         drain = DrainLoop(
             taking=Taking(redis, self._settings.queue, runtime),
-            settings=self._settings,
+            limits=limits,
             handle=handler.handle,
             clock=self._clock,
-            limiter=limiter,
             rescue=rescue,
         )
         warm_ups = WarmUps(
@@ -139,13 +180,21 @@ class DrainService:
             clock=self._clock,
             runtime=runtime,
         )
-        helpers: list[asyncio.Task[None]] = []
-        if metrics is not None:
-            watched = Watched(limiter, handler.health, self._clock)
-            helpers.append(asyncio.create_task(metrics.watch(redis, watched)))
+
+        def told() -> dict[str, Any]:
+            ranker = self._rankers[self._settings.ranker]
+            return card(self._settings, ranker, handler=handler, limiter=limits.limiter, paused=drain.paused)
+
+        self._steering = Steering(limits, redis, drain=drain, handler=handler, events=self._events, card=told)
+        stamps = Stamps(self._hostname, self._settings.run_dir)
+        pulse = Pulse(stamps, self._hostname, drain=drain, health=handler.health, clock=self._clock)
+        watched = Watched(limits.limiter, handler.health, self._clock)
+        helpers = [asyncio.create_task(pulse.run()), *_counting(metrics, redis, watched)]
         try:
-            await self._start_rankers(handler.health)
-            await self._first_contact(redis)
+            beginning = Beginning(self._stop_requested, self.started)
+            await beginning.rankers(self._rankers.values(), handler.health)
+            pulse.started()
+            await beginning.clock(redis, self._clock)
             self._drain = drain
             if self._stop_requested.is_set():
                 return
@@ -154,17 +203,19 @@ class DrainService:
             if metrics is not None:
                 metrics.tell(self._rankers[self._settings.ranker])
             helpers += [
-                asyncio.create_task(self._be_present(presence, drain, handler, limiter)),
-                asyncio.create_task(self._keep_time(redis)),
+                asyncio.create_task(self._be_present(presence, drain, handler, pulse, told)),
+                asyncio.create_task(keep_time(redis, self._clock)),
+                asyncio.create_task(watch_runtime(list(self._rankers.values()), handler.health)),
             ]
             if any(isinstance(ranker, Warmable) for ranker in self._rankers.values()):
-                helpers.append(asyncio.create_task(warm_ups.run(resting=drain.stopping.is_set)))
+                helpers.append(asyncio.create_task(warm_ups.run(resting=drain.is_resting)))
             if rescue is not None:
                 helpers.append(asyncio.create_task(rescue.keep_watch()))
             self.started.set()
             await drain.run()
         finally:
             await end(helpers)
+            pulse.end()
             log.info("drained: %s", dict(sorted(handler.tally.items())))
             for ranker in self._rankers.values():
                 await ranker.close()
@@ -179,75 +230,28 @@ class DrainService:
         ring = KeyRing.of(self._settings.seal_keys)
         return Rescue(redis, self._settings.queue, self._clock, ring=ring)
 
-    async def _start_rankers(self, health: Health) -> None:
-        """Load and warm every ranker; a runtime that is not there yet, or answers nonsense, is waited for.
-
-        Raises:
-            RuntimeMisconfigured: it can never work.
-        """
-        pause = Pause()
-        waiting = list(self._rankers.values())
-        while waiting and not self._stop_requested.is_set():
-            try:
-                await waiting[0].start()
-                waiting.pop(0)
-            except RuntimeMisconfigured:
-                raise
-            except RuntimeFault as fault:
-                self.started.set()
-                log.warning("no jobs are taken, the runtime cannot be used yet: %s", fault)
-                health.away()
-                await asyncio.sleep(pause.next())
-        if not waiting:
-            health.well()
-
-    async def _first_contact(self, redis: Redis) -> None:
-        """No job is judged by a clock that was never set by the server's."""
-        pause = Pause()
-        while not self._stop_requested.is_set():
-            try:
-                await measure(redis, self._clock)
-            except REDIS_FAULTS as fault:
-                self.started.set()
-                log.warning("no jobs are taken, Redis is away (%s)", tell(fault))
-                await asyncio.sleep(pause.next())
-            else:
-                return
-
-    async def _keep_time(self, redis: Redis) -> None:
-        while True:
-            await asyncio.sleep(MEASURE_EVERY_S)
-            with contextlib.suppress(*REDIS_FAULTS):
-                await measure(redis, self._clock)
-
     async def _be_present(
-        self, presence: Presence, drain: DrainLoop, handler: BatchHandler, limiter: Limiter
+        self,
+        presence: Presence,
+        drain: DrainLoop,
+        handler: BatchHandler,
+        pulse: Pulse,
+        told: Callable[[], dict[str, Any]],
     ) -> None:
         """Until the drain stops: what is in flight then may take long, and nothing new is to be sent here."""
         heartbeat = Heartbeat(self._clock, {"queue": self._settings.queue, "ranker": self._settings.ranker})
         while not drain.stopping.is_set():
+            drain.changed.clear()
             with contextlib.suppress(*REDIS_FAULTS):
-                await presence.tell(self._card(handler, limiter), fit=handler.health.is_fit)
+                await presence.tell(told(), fit=handler.health.is_fit, paused=drain.paused)
+                pulse.redis_answered()
                 heartbeat.beat()
             await handler.quarantine.refresh()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PRESENCE_EVERY_S):
-                    await drain.stopping.wait()
+                    await drain.changed.wait()
         await presence.leave()
 
-    def _card(self, handler: BatchHandler, limiter: Limiter) -> dict[str, Any]:
-        """Who this worker is, and what it can do just now: producers admit jobs by it."""
-        return {
-            "runtime": self._settings.runtime,
-            "model": self._rankers[self._settings.ranker].model,
-            "strategy": self._settings.strategy,
-            "ranker": self._settings.ranker,
-            "serves": self._settings.served,
-            "pid": os.getpid(),
-            # None until there was more work than it could take: what small batches get done says nothing.
-            "jobs_per_s": handler.load.jobs_per_s,
-            "batch_ms": handler.times.median_ms(self._settings.ranker),
-            "in_flight": limiter.in_flight,
-            "limit": limiter.limit,
-            "cache": handler.cache.as_dict(),
-        }
+
+def _counting(metrics: Metrics | None, redis: Redis, watched: Watched) -> list[asyncio.Task[None]]:
+    return [] if metrics is None else [asyncio.create_task(metrics.watch(redis, watched))]

@@ -49,6 +49,11 @@ class Limiter:
         self._batches += 1
         self._changed.set()
 
+    def change(self, limit: int) -> None:
+        """From now on so many; those under way beyond that are let end."""
+        self.limit = limit
+        self._changed.set()
+
     def close(self) -> None:
         """Nobody gets room any more, nor waits for it."""
         self._closed = True

@@ -36,6 +36,10 @@ class Load:
         self._seconds = 0.0
         self._at = clock.monotonic()
 
+    def capacity_is(self, batches: int) -> None:
+        """From now on so many batches at once use all of the worker's limits."""
+        self._most = batches
+
     def began(self, *, full: bool) -> None:
         """A batch goes to its ranker; `full` when more jobs waited than it had room for, or just as many."""
         self._pass_time()

@@ -23,12 +23,12 @@ NO_CAUSE = "none"
 class Meter:
     """Counts nothing: what a worker without `MEMSIFT_METRICS_PORT` has."""
 
-    def took(self, deliveries: Sequence[Delivery], *, items: int, at: float) -> None:
+    def took(self, deliveries: Sequence[Delivery], *, fill: float, at: float) -> None:
         """A batch was popped.
 
         Args:
             deliveries: what can be read of it.
-            items: list items.
+            fill: as which part of a full batch it counts.
             at: unix seconds.
         """
 
@@ -70,7 +70,6 @@ class BatchMeter(Meter):
 
     def __init__(self, instruments: Instruments, settings: WorkerSettings) -> None:
         self._instruments = instruments
-        self._batch_max = settings.batch_max
         self._default = settings.ranker
         self._served = frozenset(settings.served)
         self._queued = instruments.observer(catalogue.QUEUE_TIME)
@@ -84,9 +83,9 @@ class BatchMeter(Meter):
         for fate in ("answered", "dead", "failed"):
             instruments.begin(catalogue.MODEL_TIME, fate)
 
-    def took(self, deliveries: Sequence[Delivery], *, items: int, at: float) -> None:
+    def took(self, deliveries: Sequence[Delivery], *, fill: float, at: float) -> None:
         """See `Meter.took`."""
-        self._instruments.observe(catalogue.BATCH_FILL, items / self._batch_max)
+        self._instruments.observe(catalogue.BATCH_FILL, fill)
         for delivery in deliveries:
             job = delivery.job
             if job is not None and job.sent_at is not None:

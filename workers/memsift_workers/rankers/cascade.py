@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from memsift_schemas.job import RerankJob
 from memsift_workers.rankers.base import Outcome, Ranker, RankFault, Scores, Warmable
 from memsift_workers.rankers.isolation import time_left
+from memsift_workers.runtimes.base import Reachable
 from memsift_workers.strategies.shortlist import spread
 
 
@@ -59,6 +60,12 @@ class Cascade:
             for ranker in (self._first, self._second):
                 if isinstance(ranker, Warmable):
                     await ranker.warm(jobs, timeout=timeout)
+
+    async def reach(self) -> None:
+        """See `Reachable`; each of the two that can tell."""
+        for ranker in (self._first, self._second):
+            if isinstance(ranker, Reachable):
+                await ranker.reach()
 
     async def close(self) -> None:
         """Close both."""

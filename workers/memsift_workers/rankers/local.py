@@ -19,6 +19,7 @@ from memsift_workers.runtimes.base import (
     Answer,
     Call,
     Likelihood,
+    Reachable,
     Runtime,
     RuntimeCrashed,
     RuntimeFault,
@@ -93,6 +94,11 @@ class LocalRanker:
         decks = await self._lay(jobs)
         calls = [self._strategy.warming(job, laid) for job, laid in zip(jobs, decks, strict=True)]
         await self._run(calls, timeout)
+
+    async def reach(self) -> None:
+        """See `Reachable`; a runtime that cannot tell counts as there."""
+        if isinstance(self._runtime, Reachable):
+            await self._runtime.reach()
 
     async def close(self) -> None:
         """Close the runtime."""

@@ -142,3 +142,16 @@ class Runtime(Protocol):
     async def close(self) -> None:
         """Give back memory and connections. Safe to call twice."""
         ...
+
+
+@runtime_checkable
+class Reachable(Protocol):
+    """What can tell, without a job, whether it is there; for rankers and runtimes that have a server."""
+
+    async def reach(self) -> None:
+        """Ask the server for something cheap.
+
+        Raises:
+            RuntimeFault: it does not answer, or is another one now.
+        """
+        ...

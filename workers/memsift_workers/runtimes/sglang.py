@@ -32,7 +32,7 @@ START_SECONDS = 60.0
 HEALTH_INTERVAL = 0.5
 """Seconds between two looks at a server that is still loading."""
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("memsift.worker")
 
 
 class SGLangRuntime:
@@ -92,6 +92,11 @@ class SGLangRuntime:
             raise RuntimeUnavailable(
                 f"{self._http.base_url} was not ready within {self._start_timeout:g} s"
             ) from None
+
+    async def reach(self) -> None:
+        """See `Reachable`. Costs the model nothing: a busy server is not taken for one that is away."""
+        if self.model not in (names := await self._model_names()):
+            raise RuntimeUnavailable(f"{self._http.base_url} serves {names} instead of {self.model}")
 
     async def usable_labels(self, labels: Sequence[str]) -> tuple[str, ...]:
         """See `Runtime.usable_labels`."""

@@ -32,7 +32,7 @@ PROBES = 4
 PROBE_INTERVAL = 0.5
 """Seconds. A router knows its worker's tokenizer a moment after the worker itself (0.1 s measured)."""
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("memsift.worker")
 
 
 class TokenCache:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memsift_workers.runtimes.base import Answer, Call, Runtime
+from memsift_workers.runtimes.base import Answer, Call, Reachable, Runtime
 
 
 class Wrapper:
@@ -26,6 +26,11 @@ class Wrapper:
     async def start(self) -> None:
         """See `Runtime.start`."""
         await self._inner.start()
+
+    async def reach(self) -> None:
+        """See `Reachable`; one that cannot tell counts as there."""
+        if isinstance(self._inner, Reachable):
+            await self._inner.reach()
 
     async def usable_labels(self, labels: Sequence[str]) -> tuple[str, ...]:
         """See `Runtime.usable_labels`."""
