@@ -24,12 +24,9 @@ def ranked(page):
     return page
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("language", ["en-GB", "zh-CN"])
+@pytest.mark.parametrize(("scheme", "language"), [("light", "en-GB"), ("dark", "zh-CN")])
 def test_axe_finds_nothing(opened, served, scheme, language):
     page = opened(served, scheme=scheme, language=language)
-    assert accessibility.faults(page) == []
-    rank(page)
     assert accessibility.faults(page) == []
     assert accessibility.faults(ranked(page)) == []
 
@@ -65,7 +62,8 @@ def test_axe_finds_what_is_broken_in_our_own_page(visit, served, rule):
     seen.page.route(f"**/ui/{file}", broken)
     seen.page.goto(served)
     seen.page.locator("#memories-count:not(:empty)").wait_for()
-    found = accessibility.faults(ranked(seen.page))
+    page = ranked(seen.page) if file == "numbers.js" else seen.page
+    found = accessibility.faults(page)
     assert any(fault.startswith(rule) for fault in found), found
 
 
@@ -156,8 +154,9 @@ def test_control_and_enter_rank_from_a_text(opened, served):
     page.locator("body:not(.busy) .summary").wait_for()
 
 
-@pytest.mark.parametrize("width", [360, 768, 1000, 1280])
-@pytest.mark.parametrize("language", ["en-GB", "zh-CN"])
+@pytest.mark.parametrize(
+    ("width", "language"), [(360, "en-GB"), (360, "zh-CN"), (768, "en-GB"), (1000, "zh-CN"), (1280, "en-GB")]
+)
 def test_nothing_is_cut_off_or_scrolls_sideways(opened, served, width, language):
     page = opened(served, width=width, language=language)
     paste(page, f"{LONG}\n{page.locator('#memories').input_value()}")
