@@ -81,7 +81,7 @@ export interface RerankResult {
    */
   model?: string;
   /**
-   * milliseconds by step (prefilter, queue, rank, total, ...).
+   * milliseconds by step: `prefilter`, `queue` until a worker popped it, `place` until the ranker began (older workers do not tell), `rank`, and the `total` of the call. What is left of the total is the way there and back.
    */
   timings_ms?: {
     [k: string]: number;
