@@ -98,7 +98,7 @@ async def test_chains_may_be_longer(chain):
 
 
 async def test_prompts_and_parts_are_told_by_the_places_of_the_whole_job(chain):
-    first, second, cascade = chain
+    _, second, cascade = chain
     second.prompt_version = "b-1"
     second.scores = lambda numbers: Scores(
         values=tuple(map(float, numbers)), parts=Parts(0.5, dict.fromkeys(range(3), 0.0), {0: 9.0, 2: 7.0})

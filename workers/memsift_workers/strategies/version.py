@@ -1,4 +1,4 @@
-"""Which prompts are asked: a name that changes when a word of them does, so that results can be told apart."""
+"""Which prompts are asked: a name that changes when a word of them does, to tell results apart by."""
 
 from __future__ import annotations
 
