@@ -69,6 +69,16 @@ def hits_key(queue: str, hour: int) -> str:
     return f"{queue}:hits:{hour}"
 
 
+def shadow_key(queue: str) -> str:
+    """The list of answered jobs' copies, for the shadow ranker."""
+    return f"{queue}:shadow"
+
+
+def shadow_tally_key(queue: str) -> str:
+    """The hash of what the shadow ranker's rankings came to."""
+    return f"{queue}:shadow:tally"
+
+
 def reply_key(queue: str, name: str) -> str:
     """A process's list of replies; whoever knows its name can read and forge them."""
     return f"{queue}:reply:{name}"

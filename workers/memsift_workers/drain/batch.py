@@ -70,7 +70,8 @@ class BatchHandler:
         cache: how much of the prompts came from the prefix cache.
         shared: places in the runtime, if others ask it too.
         reporter: counts, and tells monitors.
-        on_work: is called when a batch comes.
+        on_work: are called when a batch comes.
+        on_answered: is given each batch's answers when they have been sent.
     """
 
     def __init__(  # noqa: PLR0913  # one keyword per collaborator
@@ -95,7 +96,8 @@ class BatchHandler:
         self._cancellations = Cancellations(redis, settings.queue)
         self.shared = shared
         self._batches = 0
-        self.on_work: Callable[[], None] = lambda: None
+        self.on_work: list[Callable[[], None]] = []
+        self.on_answered: Callable[[list[Answered]], None] = lambda _: None
         self.quarantine = Quarantine(redis, settings.queue, clock)
         self.times = ServiceTimes(clock)
         self._sieve = Sieve(clock, self.times, self.quarantine)
@@ -122,7 +124,8 @@ class BatchHandler:
     async def handle(self, popped: Popped) -> None:
         """Decode, drop what nobody waits for or what can't make it, rank, reply."""
         self._batches += 1
-        self.on_work()
+        for give_way in self.on_work:
+            give_way()
         try:
             await self._handle(popped)
         finally:
@@ -141,6 +144,7 @@ class BatchHandler:
         for name, group in self._by_ranker(ready).items():
             answered += await self._rank(name, group, batch)
         await self._reply(answered, batch)
+        self.on_answered(answered)
 
     def _receive(self, item: bytes) -> Delivery | None:
         now = self._clock.time()

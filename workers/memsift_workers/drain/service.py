@@ -32,11 +32,13 @@ from memsift_workers.health import Health, Heartbeat
 from memsift_workers.metering.metrics import Metrics, Watched
 from memsift_workers.rankers.base import Ranker, Warmable
 from memsift_workers.runtimes.base import RuntimeFault, RuntimeMisconfigured
+from memsift_workers.shadow.copying import Copies
+from memsift_workers.shadow.ranking import ShadowRanking
 
 log = logging.getLogger("memsift.worker")
 
-# Beside one connection per batch for its replies: the blocking pops, presence, clock, rescue, metrics.
-SPARE_CONNECTIONS = 7
+# Beside one connection per batch for its replies: the blocking pops, presence, clock, rescue, metrics, shadow mode.
+SPARE_CONNECTIONS = 13
 
 
 class DrainService:
@@ -54,9 +56,11 @@ class DrainService:
         events: EventStream,
         hostname: str,
         on_failure: Callable[[], None],
+        shadow: Ranker | None = None,
     ) -> None:
         self._settings = settings
         self._rankers = {ranker.name: ranker for ranker in rankers}
+        self._shadow = shadow
         self._events = events
         self._hostname = hostname
         self._on_failure = on_failure
@@ -159,6 +163,7 @@ class DrainService:
             ]
             if any(isinstance(ranker, Warmable) for ranker in self._rankers.values()):
                 helpers.append(asyncio.create_task(warm_ups.run(resting=drain.stopping.is_set)))
+            helpers += self._shadow_mode(redis, handler, drain)
             if rescue is not None:
                 helpers.append(asyncio.create_task(rescue.keep_watch()))
             self.started.set()
@@ -166,12 +171,23 @@ class DrainService:
         finally:
             await end(helpers)
             log.info("drained: %s", dict(sorted(handler.tally.items())))
-            for ranker in self._rankers.values():
+            for ranker in (*self._rankers.values(), *([self._shadow] if self._shadow else [])):
                 await ranker.close()
             await presence.leave()
             await redis.aclose()
             if metrics is not None:
                 metrics.close()
+
+    def _shadow_mode(self, redis: Redis, handler: BatchHandler, drain: DrainLoop) -> list[asyncio.Task[None]]:
+        """Send copies, and rank them, as far as the settings ask for either."""
+        if self._settings.shadow_share:
+            handler.on_answered = Copies(redis, self._settings).offer
+        if self._shadow is None:
+            return []
+        ranking = ShadowRanking(
+            redis, self._settings, handler=handler, ranker=self._shadow, clock=self._clock
+        )
+        return [asyncio.create_task(ranking.run(resting=drain.stopping.is_set))]
 
     def _rescue(self, redis: Redis) -> Rescue | None:
         if not self._settings.rescue:

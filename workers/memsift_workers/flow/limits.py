@@ -24,7 +24,8 @@ def shared_limit(settings: WorkerSettings, redis: Redis, clock: Clock, local: Li
 
     When limits follow the latency, each worker's own measurement of the server is its word on the whole.
     """
-    if settings.runtime != "sglang" or not settings.uses_runtime:
+    asked = settings.uses_runtime or asks_runtime(settings.shadow_ranker)
+    if settings.runtime != "sglang" or not asked:
         return None
     key = runtime_key(settings.queue, settings.sglang_url)
     adaptive = settings.adaptive_concurrency
