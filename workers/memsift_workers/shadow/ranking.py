@@ -187,7 +187,7 @@ class ShadowRanking:
             except RuntimeMisconfigured as fault:
                 log.error("shadow mode is off, jobs go on: %s", fault)
                 with contextlib.suppress(*REDIS_FAULTS):
-                    await self._count(tally.fail, "misconfigured")
+                    await self._count(tally.fail, tally.MISCONFIGURED)
                 return False
             except RuntimeFault as fault:
                 log.warning("the shadow ranker cannot be used yet: %s", fault)

@@ -18,6 +18,8 @@ from memsift_workers.shadow.agreement import Agreement
 
 # What became of copies. Dropped is what was sent, was not ranked, and does not wait any more.
 SENT, GAVE_WAY, UNREADABLE = "sent", "gave_way", "unreadable"
+# Among the failures: the ranker can never work. No copy was lost by it.
+MISCONFIGURED = "misconfigured"
 JOBS = "jobs"
 LIVE_MS, SHADOW_MS = "live_ms", "shadow_ms"
 GROWTH = 1.1
