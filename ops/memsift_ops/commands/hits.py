@@ -29,7 +29,8 @@ def command(*, since: str, as_json: bool) -> None:
 
     Of the answers whose feedback names a memory that was used or missed: in how many at least one of these
     was in the prompt (any), and in how many all of them (all), each with its 95% interval (Wilson). Those are
-    the rated ones; the others used no memory. Feedback is counted where frontends set MEMSIFT_FEEDBACK_TTL_S; see docs/decisions.md.
+    the rated ones; the others used no memory. Feedback is counted where frontends set MEMSIFT_FEEDBACK_TTL_S;
+    see docs/decisions.md.
     """
     settings = settings_module.load(ProducerSettings)
     since_s = hits.span(since)
@@ -50,16 +51,15 @@ def command(*, since: str, as_json: bool) -> None:
 
 def _table(found: HitRates) -> Table:
     table = Table(box=box.ROUNDED, header_style="dim")
-    table.add_column("who answered", overflow="fold")
-    for name in ("feedback", "rated", "any", "all"):
+    table.add_column("who answered", overflow="fold", min_width=22)
+    for name in ("rated", "any", "all"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("any, over time", no_wrap=True)
     for series, counted in found.series.items():
         told = hits.numbers(counted)
         table.add_row(
             escape("\n".join(filter(None, (series.ranker, series.model, series.prompt_version)))),
-            f"{told['told']:,}",
-            f"{told['right']:,}",
+            f"{told['right']:,}\nof {told['told']:,}",
             *(_rate(told, what) for what in hits.RATES),
             _trend(found, series),
         )
