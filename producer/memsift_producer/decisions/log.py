@@ -58,7 +58,7 @@ class DecisionLog:
         self._thread.start()
 
     def note(self, make_line: MakeLine) -> None:
-        """Have a line written. Returns at once; takes a microsecond, and waits for nothing.
+        """Have a line written. Returns within microseconds, and waits for nothing.
 
         Args:
             make_line: makes it, on the log's thread.
