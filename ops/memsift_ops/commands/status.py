@@ -57,10 +57,12 @@ def _lines(found: status.Status) -> list[str]:
     if len(queue.own) > 1:
         lines.insert(2, f"         of them for one runtime: {', '.join(map(str, queue.own.values()))}")
     for name, card in found.workers.items():
-        ranker, model = card.get("ranker", "?"), card.get("model", "?")
+        who = ", ".join(
+            filter(None, (card.get("ranker", "?"), card.get("model", "?"), card.get("prompt_version")))
+        )
         rate = card.get("jobs_per_s")
         speed = f", {rate:.0f} jobs/s" if isinstance(rate, int | float) else ""
-        lines.append(f"  {name}: {ranker}, {model}{speed}{_cache(card.get('cache'))}")
+        lines.append(f"  {name}: {who}{speed}{_cache(card.get('cache'))}")
     return [*lines, *(f"trouble  {trouble}" for trouble in found.troubles)]
 
 

@@ -30,7 +30,7 @@ from memsift_workers.flow.rescue import Rescue
 from memsift_workers.flow.runtime_name import own_runtime
 from memsift_workers.health import Health, Heartbeat
 from memsift_workers.metering.metrics import Metrics, Watched
-from memsift_workers.rankers.base import Ranker, Warmable
+from memsift_workers.rankers.base import Ranker, Warmable, prompt_version
 from memsift_workers.runtimes.base import RuntimeFault, RuntimeMisconfigured
 from memsift_workers.shadow.copying import Copies
 from memsift_workers.shadow.ranking import ShadowRanking
@@ -256,6 +256,7 @@ class DrainService:
         return {
             "runtime": self._settings.runtime,
             "model": self._rankers[self._settings.ranker].model,
+            "prompt_version": prompt_version(self._rankers[self._settings.ranker]),
             "strategy": self._settings.strategy,
             "ranker": self._settings.ranker,
             "serves": self._settings.served,
