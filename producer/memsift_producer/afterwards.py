@@ -13,6 +13,7 @@ from memsift_producer.decisions.files import Files
 from memsift_producer.decisions.log import DecisionLog
 from memsift_producer.decisions.record import Answered, Recorder
 from memsift_producer.feedback import Feedback
+from memsift_producer.meter import Meter
 from memsift_producer.preparation import Prepared, Question
 from memsift_schemas.clock import Clock, SystemClock
 from memsift_schemas.result import RerankResult
@@ -29,6 +30,7 @@ class Afterwards:
         redis: the connection.
         settings: of the frontend.
         clock: the Redis server's.
+        meter: counts feedback.
 
     Attributes:
         feedback: counts what is said of an answer.
@@ -38,7 +40,7 @@ class Afterwards:
         SettingsError: the log's folder cannot be written into.
     """
 
-    def __init__(self, redis: Redis, settings: ProducerSettings, clock: Clock) -> None:
+    def __init__(self, redis: Redis, settings: ProducerSettings, clock: Clock, meter: Meter) -> None:
         self._clock = clock
         self._recorder = Recorder(settings)
         self.log: DecisionLog | None = None
@@ -51,7 +53,7 @@ class Afterwards:
             )
             self.log = DecisionLog(files, now=clock.time)
         self.feedback = Feedback(
-            redis, settings.queue, ttl_s=settings.feedback_ttl_s, clock=clock, decisions=self.log
+            redis, settings.queue, ttl_s=settings.feedback_ttl_s, clock=clock, decisions=self.log, meter=meter
         )
 
     async def run(self) -> None:

@@ -13,10 +13,11 @@ from pydantic import TypeAdapter, ValidationError
 from redis.asyncio import Redis
 
 from memsift_producer.decisions.log import DecisionLog
+from memsift_producer.meter import Meter
 from memsift_schemas.clock import Clock
 from memsift_schemas.decision import Told, encode
 from memsift_schemas.errors import InvalidInput, describe
-from memsift_schemas.hits import HOUR_S, KEPT_S, Picked, Series, judged
+from memsift_schemas.hits import HOUR_S, KEPT_S, Picked, Series, hit, judged
 from memsift_schemas.job import MAX_CANDIDATES
 from memsift_schemas.keys import digest, hits_key, picked_key
 from memsift_schemas.memory import Id
@@ -60,10 +61,18 @@ class Feedback:
         ttl_s: how long picks are remembered; 0: not at all.
         clock: the Redis server's.
         decisions: the decision log, if there is one.
+        meter: is told of what was counted.
     """
 
     def __init__(
-        self, redis: Redis, queue: str, *, ttl_s: int, clock: Clock, decisions: DecisionLog | None
+        self,
+        redis: Redis,
+        queue: str,
+        *,
+        ttl_s: int,
+        clock: Clock,
+        decisions: DecisionLog | None,
+        meter: Meter,
     ) -> None:
         self._redis = redis
         self._keep = redis.register_script(_KEEP)
@@ -72,6 +81,7 @@ class Feedback:
         self._ttl_s = ttl_s
         self._clock = clock
         self._decisions = decisions
+        self._meter = meter
         self._waiting: dict[str, Picked] = {}
         self._some = asyncio.Event()
         self.forgotten = 0
@@ -145,11 +155,12 @@ class Feedback:
                     return FeedbackOutcome.UNKNOWN
                 key = hits_key(self._queue, int(self._clock.time() // HOUR_S))
                 series = Series.of(picked)
-                fields = [series.field(what) for what in judged(picked.ids, used=used, missed=missed)]
-                await self._add(keys=[key], args=[KEPT_S, *fields])
+                whats = judged(picked.ids, used=used, missed=missed)
+                await self._add(keys=[key], args=[KEPT_S, *map(series.field, whats)])
         except (*REDIS_FAULTS, TimeoutError) as fault:
             log.warning("a feedback is not counted, Redis did not answer (%s)", type(fault).__name__)
             return FeedbackOutcome.UNAVAILABLE
+        self._meter.rated(picked.ranker, picked.prompt_version, hit(whats))
         return FeedbackOutcome.COUNTED
 
     async def _claim(self, job_id: str, user: str | None) -> Picked | None:

@@ -72,7 +72,7 @@ class Reranker:
             self.settings, self._clock, ring=self._ring, metrics=self.metrics, on_breaker=on_breaker
         )
         self.breaker = self._parts.breaker
-        self._afterwards = Afterwards(self._parts.push_link, self.settings, self._clock)
+        self._afterwards = Afterwards(self._parts.push_link, self.settings, self._clock, self.metrics)
         self.feedback = self._afterwards.feedback
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False

@@ -27,6 +27,9 @@ PREFILTER = "prefilter"
 
 What = Literal["told", "right", "any", "all"]
 WHATS: tuple[What, ...] = get_args(What)
+Hit = Literal["all", "some", "none", "unused"]
+"""One call's word: every right memory was in the prompt, some were, none was; or it used no memory."""
+HITS: tuple[Hit, ...] = get_args(Hit)
 
 
 class Picked(Model):
@@ -119,6 +122,13 @@ def judged(picked: Collection[str], *, used: Collection[str], missed: Collection
         if right <= set(picked):
             found.append("all")
     return found
+
+
+def hit(whats: Collection[What]) -> Hit:
+    """The same in one word."""
+    if "right" not in whats:
+        return "unused"
+    return "all" if "all" in whats else "some" if "any" in whats else "none"
 
 
 def read_hour(fields: Mapping[bytes, bytes]) -> Iterator[tuple[Series, What, int]]:

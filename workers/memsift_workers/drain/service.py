@@ -37,7 +37,7 @@ from memsift_workers.shadow.ranking import ShadowRanking
 
 log = logging.getLogger("memsift.worker")
 
-# Beside one connection per batch for its replies: the blocking pops, presence, clock, rescue, metrics, shadow mode.
+# Beside one per batch for its replies: the blocking pops, presence, clock, rescue, metrics, shadow mode.
 SPARE_CONNECTIONS = 13
 
 
