@@ -76,6 +76,7 @@ class Case:
         gold: ids of what is relevant, also what recall missed; empty when no memory answers.
         lang: its language, "" where the set does not tell.
         category: the set's own kind of question, likewise.
+        activity: recent events; of logged calls alone.
     """
 
     id: str
@@ -87,6 +88,7 @@ class Case:
     gold: frozenset[str]
     lang: str = ""
     category: str = ""
+    activity: tuple[str, ...] = ()
 
 
 def available(folder: Path) -> list[str]:

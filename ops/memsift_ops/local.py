@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from memsift_ops import console, services
 from memsift_ops.child import LineSink
@@ -14,8 +15,14 @@ from memsift_ops.weights import ensure_model
 from memsift_schemas import settings
 from memsift_schemas.settings import ProducerSettings
 
-# For commands that measure: they wait for answers that a frontend would no longer send for.
-PATIENT = {"breaker_failures": 1_000_000, "breaker_p99_ms": 3_600_000}
+# For commands that measure: they wait for answers that a frontend would no longer send for, and what they ask
+# is no user's call, to be logged or told of.
+PATIENT: dict[str, Any] = {
+    "breaker_failures": 1_000_000,
+    "breaker_p99_ms": 3_600_000,
+    "decision_log": "",
+    "feedback_ttl_s": 0,
+}
 
 # How a worker's log begins to tell why it is not ready.
 _WAITS = "no jobs are taken"

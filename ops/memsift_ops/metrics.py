@@ -6,6 +6,7 @@ ranking lacks counts as missed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -48,3 +49,17 @@ def bootstrap_interval(differences: Sequence[float], *, seed: int = 1) -> tuple[
     means = [values[random.integers(0, len(values), len(values))].mean() for _ in range(BOOTSTRAP_SAMPLES)]
     low, high = np.percentile(means, [2.5, 97.5])
     return float(low), float(high)
+
+
+def wilson_interval(hits: int, of: int) -> tuple[float, float]:
+    """The 95% interval of a share (Wilson 1927); right also for few cases, and for shares near 0 and 1.
+
+    Args:
+        hits: how many.
+        of: of how many, above 0.
+    """
+    z, share = 1.959964, hits / of
+    middle = share + z * z / (2 * of)
+    half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    scale = 1 + z * z / of
+    return max((middle - half) / scale, 0.0), min((middle + half) / scale, 1.0)

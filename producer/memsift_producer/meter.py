@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memsift_schemas.hits import Hit
 from memsift_schemas.metrics.shared import Shared
 from memsift_schemas.result import RerankResult
 
@@ -17,6 +18,9 @@ class Meter:
 
     def failed(self, error: BaseException) -> None:
         """Nobody was answered: the caller went away, or asked what cannot be."""
+
+    def rated(self, ranker: str, prompt_version: str, hit: Hit) -> None:
+        """Feedback on a call was counted: whose it was, and whether its right memories were in the prompt."""
 
     def looked(self, queue: str, shared: Shared) -> None:
         """Redis told what all frontends share."""

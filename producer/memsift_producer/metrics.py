@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from memsift_producer.meter import Meter
 from memsift_schemas.errors import InvalidInput
+from memsift_schemas.hits import HITS, Hit
 from memsift_schemas.metrics import catalogue
 from memsift_schemas.metrics.instruments import Instruments, release
 from memsift_schemas.metrics.serving import MetricsServer
@@ -86,6 +87,12 @@ class Metrics(Meter):
         """See `Meter.failed`."""
         self._instruments.change(catalogue.CALLS_IN_FLIGHT, -1)
         self._instruments.count(catalogue.CALLS, _NOBODY, _why(error))
+
+    def rated(self, ranker: str, prompt_version: str, hit: Hit) -> None:
+        """See `Meter.rated`."""
+        for one in HITS:  # the first of each would not show as an increase
+            self._instruments.begin(catalogue.FEEDBACK, ranker, prompt_version, one)
+        self._instruments.count(catalogue.FEEDBACK, ranker, prompt_version, hit)
 
     def looked(self, queue: str, shared: Shared) -> None:
         """See `Meter.looked`."""

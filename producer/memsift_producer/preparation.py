@@ -57,6 +57,7 @@ class Prepared:
         top_k: how many memories the prompt holds.
         min_relevance: what is known to be less probably relevant is left out of it.
         time_left: seconds from the start of the call to its deadline.
+        found: what the prefilter found; None when there is nothing to rank.
     """
 
     job: RerankJob | None
@@ -66,6 +67,7 @@ class Prepared:
     top_k: int
     min_relevance: float
     time_left: float
+    found: Prefiltered | None = field(default=None, repr=False)
 
 
 def prepare(
@@ -95,7 +97,8 @@ def prepare(
     limits = _limits(question, settings)
     if not question.memories:
         return _nothing(limits)
-    asked = _asked(question, limits, reply_to=reply_to, now=clock.time())
+    explain = bool(settings.decision_log)
+    asked = _asked(question, limits, reply_to=reply_to, now=clock.time(), explain=explain)
     found = prefilter(
         asked.query,
         asked.candidates,
@@ -116,7 +119,7 @@ def prepare(
         pruned=found.pruned,
         timings_ms={"prefilter": (clock.monotonic() - started) * 1e3},
     )
-    return Prepared(job, raw, fallback, _by_id(asked), *limits)
+    return Prepared(job, raw, fallback, _by_id(asked), *limits, found)
 
 
 def prepare_as_given(question: Question, *, settings: ProducerSettings, clock: Clock) -> Prepared:
@@ -193,9 +196,11 @@ def _nothing(limits: _Limits) -> Prepared:
     return Prepared(None, b"", empty, {}, *limits)
 
 
-def _asked(question: Question, limits: _Limits, *, reply_to: str | None, now: float) -> RerankJob:
+def _asked(
+    question: Question, limits: _Limits, *, reply_to: str | None, now: float, explain: bool = False
+) -> RerankJob:
     __tracebackhide__ = True
-    more = {"top_k": limits.top_k, "min_relevance": limits.min_relevance}
+    more = {"top_k": limits.top_k, "min_relevance": limits.min_relevance, "explain": explain}
     return _validated(question, more, reply_to=reply_to, now=now, time_left=limits.time_left)
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
+from memsift_producer.afterwards import CLOSE_WAIT_S, Afterwards
 from memsift_producer.answering import at_once
 from memsift_producer.cards import Card
 from memsift_producer.forgetting import forget
@@ -30,8 +31,6 @@ from memsift_schemas.settings import ProducerSettings
 
 # Opening waits this long for Redis; after that calls are answered by the prefilter until it comes.
 OPEN_WAIT_S = 1.0
-# Closing waits this long for what is still to be told to Redis.
-CLOSE_WAIT_S = 0.2
 
 
 class Reranker:
@@ -43,6 +42,9 @@ class Reranker:
         async with Reranker.from_url("redis://localhost") as reranker:
             result = await reranker.rerank(query="...", memories=memories, user="u1", session="s1")
             prompt_memories = result.texts()
+
+    Attributes:
+        feedback: tells which memories an answer really used, see `Feedback.__call__`.
     """
 
     def __init__(
@@ -70,6 +72,8 @@ class Reranker:
             self.settings, self._clock, ring=self._ring, metrics=self.metrics, on_breaker=on_breaker
         )
         self.breaker = self._parts.breaker
+        self._afterwards = Afterwards(self._parts.push_link, self.settings, self._clock, self.metrics)
+        self.feedback = self._afterwards.feedback
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
 
@@ -99,6 +103,7 @@ class Reranker:
         """Start the two connections. Does not fail when Redis is away: calls then fall back."""
         self._closed = False
         self._tasks = [
+            asyncio.create_task(self._afterwards.run(), name="memsift-afterwards"),
             asyncio.create_task(self._parts.outbox.run(), name="memsift-outbox"),
             asyncio.create_task(self._parts.replies.run(), name="memsift-replies"),
             asyncio.create_task(self._parts.watch.run(), name="memsift-watch"),
@@ -114,6 +119,7 @@ class Reranker:
         self._parts.replies.refuse_all(Cause.CLOSED)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._parts.outbox.idle.wait(), CLOSE_WAIT_S)
+        await self._afterwards.close()
         await end(self._tasks)
         self._tasks = []
         for link in (self._parts.push_link, self._parts.reply_link):
@@ -197,6 +203,7 @@ class Reranker:
             seconds = self._clock.monotonic() - started
             result = result.model_copy(update={"timings_ms": {**result.timings_ms, "total": seconds * 1e3}})
             call.answered(result, seconds)
+        self._afterwards.answered(question, prepared, result)
         return Reranking(result, prepared.fallback, prepared.top_k, prepared.by_id, prepared.min_relevance)
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from memsift_producer.feedback import FeedbackOutcome
 from memsift_producer.meter import Meter
 from memsift_producer.reranker import Reranker
 from memsift_producer.reranking import Reranking
@@ -96,6 +97,17 @@ class SyncReranker:
             RuntimeError: it is not open.
         """
         self._call(self._open_one().forget(user=user, memories=memories))
+
+    def feedback(
+        self, job_id: str, *, used: Sequence[str] = (), missed: Sequence[str] = (), user: str | None = None
+    ) -> FeedbackOutcome:
+        """As `Reranker.feedback`.
+
+        Raises:
+            InvalidInput: an id is none.
+            RuntimeError: it is not open.
+        """
+        return self._call(self._open_one().feedback(job_id, used=used, missed=missed, user=user))
 
     def warm(self, **conversation: Any) -> bool:
         """As `Reranker.warm`, with the same keyword arguments.

@@ -44,6 +44,7 @@ class RerankJob(Model):
         min_relevance: leave memories out of the prompt that are less probably relevant, 0 to 1; has an effect
             only where the worker has a calibration for the ranker.
         ranker: another ranker that the worker serves; None takes the worker's default.
+        explain: the result is to tell how its scores came about.
         deadline: unix seconds on the Redis server's clock; an answer after it is worth nothing.
         sent_at: when it was enqueued, same clock; tells how long it waited.
         trace: trace headers (sentry-trace, baggage, traceparent).
@@ -63,6 +64,7 @@ class RerankJob(Model):
     top_k: int = Field(default=DEFAULT_TOP_K, ge=1, le=MAX_CANDIDATES)
     min_relevance: FiniteFloat = Field(default=0.0, ge=0, le=1)
     ranker: str | None = Field(default=None, max_length=64)
+    explain: bool = False
     deadline: FiniteFloat = Field(gt=0)
     sent_at: FiniteFloat | None = None
     trace: dict[str, str] = Field(default_factory=dict, repr=False)

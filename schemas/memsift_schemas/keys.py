@@ -23,17 +23,17 @@ def cancel_key(queue: str, job_id: str) -> str:
 
 def deck_key(queue: str, user: str, session: str) -> str:
     """The session's deck: which memories its prompt shows, and in which order."""
-    return f"{queue}:deck:{_digest(user)}:{_digest(session)}"
+    return f"{queue}:deck:{digest(user)}:{digest(session)}"
 
 
 def decks_key(queue: str, user: str) -> str:
     """The set of the keys of a user's decks."""
-    return f"{queue}:decks:{_digest(user)}"
+    return f"{queue}:decks:{digest(user)}"
 
 
 def forgotten_key(queue: str, user: str) -> str:
     """The set of ids that no deck of the user may hold for now."""
-    return f"{queue}:forgotten:{_digest(user)}"
+    return f"{queue}:forgotten:{digest(user)}"
 
 
 def own_key(queue: str, runtime: str) -> str:
@@ -59,6 +59,26 @@ def warm_key(queue: str, runtime: str = "") -> str:
     return f"{queue}:warm:{runtime}" if runtime else f"{queue}:warm"
 
 
+def picked_key(queue: str, job_id: str) -> str:
+    """What a call picked, by ids, for the feedback on it."""
+    return f"{queue}:picked:{job_id}"
+
+
+def hits_key(queue: str, hour: int) -> str:
+    """The hash of an hour's counts of feedback; `hour` is unix seconds / 3600."""
+    return f"{queue}:hits:{hour}"
+
+
+def shadow_key(queue: str) -> str:
+    """The list of answered jobs' copies, for the shadow ranker."""
+    return f"{queue}:shadow"
+
+
+def shadow_tally_key(queue: str) -> str:
+    """The hash of what the shadow ranker's rankings came to."""
+    return f"{queue}:shadow:tally"
+
+
 def reply_key(queue: str, name: str) -> str:
     """A process's list of replies; whoever knows its name can read and forge them."""
     return f"{queue}:reply:{name}"
@@ -78,6 +98,6 @@ def workers_key(queue: str) -> str:
     return f"{queue}:workers"
 
 
-def _digest(name: str) -> str:
+def digest(name: str) -> str:
     """Names of users and sessions may say who somebody is, and keys show up in logs of slow commands."""
     return blake2b(name.encode(), digest_size=12).hexdigest()

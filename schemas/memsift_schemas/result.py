@@ -61,6 +61,20 @@ class Ranked(Model):
     relevance: FiniteFloat | None = Field(default=None, ge=0, le=1)
 
 
+class Fusion(Model):
+    """How a ranker that fuses came to its scores: `score = prior + weight * model`, for each memory it read.
+
+    Attributes:
+        weight: of the model beside the prefilter's 1.
+        prior: id -> what the prefilter says, as a z-score over the memories that were read.
+        model: id -> what the model says, in the strategy's unit.
+    """
+
+    weight: FiniteFloat
+    prior: dict[Id, FiniteFloat]
+    model: dict[Id, FiniteFloat]
+
+
 # All places in one call into pydantic take half the time of one call each.
 _RANKING = TypeAdapter(tuple[Ranked, ...])
 
@@ -81,6 +95,8 @@ class RerankResult(Model):
         reason: the model's own words, where a strategy gives them.
         ranker: which ranker answered.
         model: which model it ran.
+        prompt_version: which prompts it asked; changes when a word of them does. "" where it asks none.
+        fusion: how its scores came about, where the job asks to be explained and the ranker fuses.
         timings_ms: milliseconds by step: `prefilter`, `queue` until a worker popped it, `place` until the
             ranker began (older workers do not tell), `rank`, and the `total` of the call. What is left of
             the total is the way there and back.
@@ -100,6 +116,8 @@ class RerankResult(Model):
     reason: str | None = Field(default=None, repr=False)
     ranker: str = ""
     model: str = ""
+    prompt_version: str = ""
+    fusion: Fusion | None = None
     timings_ms: dict[str, FiniteFloat] = Field(default_factory=dict)
     prompt_tokens: int = Field(default=0, ge=0)
     cached_tokens: int = Field(default=0, ge=0)

@@ -10,7 +10,8 @@ Its argument, and the ranking that comes back, are sealed:
 `memsift_schemas.wire` would have sent. The associated data is `memsift/1`, the direction (`job` or `reply`),
 the key id and the job id, with zero bytes between them, so that a sealed body opens in its own job and
 direction alone. A session's deck is sealed likewise, in the direction `deck` and with its Redis key for the
-id. `reply_to` is repeated inside, where it is compared. Refusals travel clear: they hold a job
+id, and what the decision log holds of texts in the direction `decision` with the job id, by keys of the log's
+own. `reply_to` is repeated inside, where it is compared. Refusals travel clear: they hold a job
 id and a cause, and a worker without the key must still be able to say so.
 
 With keys set, neither side takes a job or a ranking that is clear.
@@ -37,9 +38,13 @@ VARIABLE = "MEMSIFT_SEAL_KEYS"
 KEY_BYTES = 32
 NONCE_BYTES = 12
 
-Direction = Literal["job", "reply", "deck"]
+Direction = Literal["job", "reply", "deck", "decision"]
 
 _KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
+
+
+# Which variable holds the keys of each direction, where it is not `VARIABLE`.
+_KEYS_OF = {"decision": "MEMSIFT_DECISION_LOG_TEXT_KEYS"}
 
 
 class Unopened(InvalidInput):
@@ -96,7 +101,8 @@ class KeyRing:
         if not isinstance(key_id, str) or cipher is None:
             # An id that is none may be anything, so it is not repeated.
             shown = key_id if isinstance(key_id, str) and _KEY_ID.fullmatch(key_id) else "unknown"
-            raise Unopened(f"the {direction} is sealed with the key {shown}, which {VARIABLE} does not hold")
+            variable = _KEYS_OF.get(direction, VARIABLE)
+            raise Unopened(f"the {direction} is sealed with the key {shown}, which {variable} does not hold")
         try:
             # Not `base64.b64decode(validate=True)`: it takes 20 us for 11 KB, this takes 4.
             box = binascii.a2b_base64(sealed or "", strict_mode=True)

@@ -35,6 +35,7 @@ FAULTS = {
     "MemsiftBreakerOpen": ("max by (queue) (memsift_breaker_open)", "min by (queue) (memsift_breaker_open)"),
     "MemsiftExpiredRatio": ("expired|too_late", "expired|too_late|cancelled"),
     "MemsiftCacheHitRatioFalling": ("< 0.7 *", "< 0.8 *"),
+    "MemsiftHitRateFalling": ("< 0.9 *", "< 0.96 *"),
     "MemsiftRedisMemory": ("> 0.8", ">= 0.8"),
     "MemsiftRedisAway": ("(memsift_redis_up) == 0", "(memsift_redis_up) == 1"),
     "MemsiftWorkerMissing": ('up{job="memsift-worker"} == 0\n        for', "up == 0\n        for"),

@@ -153,3 +153,12 @@ def test_without_redis_it_says_so_in_one_line(status, monkeypatch, capsys):
     err = capsys.readouterr().err
     assert err.startswith("memsift: Redis does not answer (ConnectionError)")
     assert (err.count("\n"), "hunter2" in err) == (1, False)
+
+
+def test_during_a_roll_it_shows_what_each_worker_asks(status, server, queue):
+    for name, prompts in (("old", "likelihood-1"), ("new", "listwise-2")):
+        card = {"ranker": "local", "model": "m", "prompt_version": prompts}
+        server.set(keys.worker_key(queue, f"{name}@host"), json.dumps(card), ex=60)
+    out = status()[1]
+    assert "old@host: local, m, likelihood-1" in out
+    assert "new@host: local, m, listwise-2" in out

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from memsift_producer import Reranker, SyncReranker
 from memsift_producer.metrics import Metrics
 from memsift_schemas import Cause, InvalidInput, ProducerSettings
+from memsift_schemas.hits import HITS
 from memsift_schemas.metrics import catalogue
 from memsift_schemas.metrics.instruments import Instruments
 from tests.producer.frontends import Frontend, opened
@@ -150,3 +151,23 @@ def test_it_can_stand_in_the_frontends_own_registry_beside_its_metrics():
     finally:
         for made in set(metrics._instruments._made.values()):
             REGISTRY.unregister(made)
+
+
+async def test_feedback_is_counted_by_who_answered_and_what_it_says(
+    valkey_url, queue, registry, worker, value
+):
+    update = {"ranker": "local", "prompt_version": "likelihood-1"}
+    worker.answer = lambda job: worker.reversed(job).model_copy(update=update)
+    settings = ProducerSettings(redis_url=valkey_url, queue=queue, deadline_ms=5_000, feedback_ttl_s=60)
+    async with Reranker(settings, metrics=Metrics(registry)) as reranker:
+        for missed in ([], ["elsewhere"]):
+            result = (await ask(reranker)).result
+            await reranker.feedback(result.job_id, used=[result.selected[0]], missed=missed)
+        result = (await ask(reranker)).result
+        for _ in range(2):  # the second counts no more
+            await reranker.feedback(result.job_id)
+    whose = {"ranker": "local", "prompt": "likelihood-1"}
+    told = {hit: value("producer_feedback_total", hit=hit, **whose) for hit in HITS}
+    assert told == {"all": 1, "some": 1, "none": 0, "unused": 1}
+    # What did not happen shows as 0, so that the first of it shows as an increase
+    assert b'hit="none",prompt="likelihood-1",ranker="local"} 0.0' in generate_latest(registry)

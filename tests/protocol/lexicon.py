@@ -152,10 +152,14 @@ def _escape(char, *, in_class):
     return found[1:-1] if in_class and char == "w" else found
 
 
+# What the Python client does alone.
+_PYTHONS_OWN = ("decision_log", "feedback_")
+
+
 def _numbers():
     """The producer's settings that are numbers, with what each may be."""
     for name, field in ProducerSettings.model_fields.items():
-        if field.annotation not in (int, float):
+        if field.annotation not in (int, float) or name.startswith(_PYTHONS_OWN):
             continue
         bounds = {type(rule).__name__: getattr(rule, type(rule).__name__.lower()) for rule in field.metadata}
         words_of_name = name.split("_")

@@ -36,6 +36,8 @@ RAW = {
     "a ranking with all its numbers": _ranking(
         *USUAL,
         reason="因为 c",
+        prompt_version="listwise-96134b43",
+        fusion={"weight": 0.5, "prior": {"c": 1.0, "a": 0.5}, "model": {"c": 2.0, "a": 1.0}},
         prompt_tokens=900,
         cached_tokens=800,
         output_tokens=3,
@@ -68,6 +70,9 @@ RAW = {
     "a ranking that is no list": b'{"v":1,"result":{"job_id":"%b","ranking":{},"source":"model"}}'
     % JOB_ID.encode(),
     "tokens below 0": _ranking(*USUAL, prompt_tokens=1).replace(b'"prompt_tokens":1', b'"prompt_tokens":-1'),
+    "a fusion of no numbers": _ranking(
+        *USUAL, fusion={"weight": 0.5, "prior": {"c": 1.0}, "model": {"c": 2.0}}
+    ).replace(b"2.0}}", b'"much"}}'),
     "no job id": _ranking(*USUAL).replace(b'"job_id"', b'"job"'),
     "neither result nor refusal": b'{"v":1}',
     "an empty object": b"{}",

@@ -34,8 +34,23 @@ def build_rankers(settings: WorkerSettings) -> list[Ranker]:
     Raises:
         RuntimeMisconfigured: the model is not there; the message names the remedy.
     """
+    return build_with_shadow(settings)[0]
+
+
+def build_with_shadow(settings: WorkerSettings) -> tuple[list[Ranker], Ranker | None]:
+    """The same, and the shadow ranker, if there is one; what they have in common is built once.
+
+    Raises:
+        RuntimeMisconfigured: see `build_rankers`.
+    """
     single = functools.cache(lambda name: _build_ranker(name, settings))
-    return [_chain([single(part) for part in name.split(">")], settings) for name in settings.served]
+
+    def build(name: str) -> Ranker:
+        return _chain([single(part) for part in name.split(">")], settings)
+
+    return [build(name) for name in settings.served], (
+        build(settings.shadow_ranker) if settings.shadow_ranker else None
+    )
 
 
 def _chain(parts: list[Ranker], settings: WorkerSettings) -> Ranker:

@@ -44,6 +44,8 @@ export function prepare(asked: Checked, settings: Settings): Prepared {
     reason: null,
     ranker: "",
     model: "",
+    prompt_version: "",
+    fusion: null,
     timings_ms: { prefilter: performance.now() - started },
     prompt_tokens: 0,
     cached_tokens: 0,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
 from memsift_ops import console
-from memsift_ops.own_logs import reading, writing
+from memsift_ops.decisions import reading as decision_reading
+from memsift_ops.own_logs import from_decisions, reading, writing
 from memsift_ops.own_logs.assembling import Counts, assemble
+from memsift_ops.own_logs.rows import Question
 from memsift_schemas.errors import InvalidInput
 
 # As long as a user's name may be: both are part of what rankers get as a user during an evaluation.
@@ -24,7 +26,7 @@ def _name(_context: click.Context, _option: click.Parameter, value: str) -> str:
 
 
 @click.command("convert")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--to", "folder", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder of sets."
 )
@@ -34,7 +36,8 @@ def _name(_context: click.Context, _option: click.Parameter, value: str) -> str:
 def command(file: Path, folder: Path, name: str, *, force: bool, as_json: bool) -> None:
     """Make an evaluation set of your own log: questions, recalled memories, and which were relevant.
 
-    FILE is UTF-8, in one of three forms:
+    FILE is a decision log (a folder, or one of its files; docs/decisions.md) whose calls got feedback, or
+    UTF-8 in one of three forms:
 
     \b
     JSON lines   {"query", "memories": [{"id", "text", "created_at"?,
@@ -54,7 +57,7 @@ def command(file: Path, folder: Path, name: str, *, force: bool, as_json: bool) 
     log.
     """  # noqa: D301 - click's mark for lines that it must not join
     with console.waiting(f"reading {file.name}"):
-        questions = reading.read(file)
+        questions = list(_questions(file))
         try:
             found = assemble(questions, pool=name)
         except InvalidInput as error:
@@ -68,6 +71,15 @@ def command(file: Path, folder: Path, name: str, *, force: bool, as_json: bool) 
     counts = found.counts
     click.echo(f"{name}: {counts.questions:,} questions, {counts.memories:,} memories")
     click.echo(f"now: memsift eval --data {folder} --set {name} --ranker prefilter,jev")
+
+
+def _questions(file: Path) -> Iterable[Question]:
+    if not decision_reading.is_log(file):
+        return reading.read(file)
+    found = from_decisions.read(file)
+    for note in found.notes:
+        click.echo(note, err=True)
+    return found.questions
 
 
 def notes(counts: Counts) -> Iterator[str]:

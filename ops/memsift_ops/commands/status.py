@@ -57,11 +57,13 @@ def _lines(found: status.Status) -> list[str]:
     if len(queue.own) > 1:
         lines.insert(2, f"         of them for one runtime: {', '.join(map(str, queue.own.values()))}")
     for name, card in found.workers.items():
-        ranker, model = card.get("ranker", "?"), card.get("model", "?")
+        who = ", ".join(
+            filter(None, (card.get("ranker", "?"), card.get("model", "?"), card.get("prompt_version")))
+        )
         rate = card.get("jobs_per_s")
         speed = f", {rate:.0f} jobs/s" if isinstance(rate, int | float) else ""
         paused = ", paused: it takes nothing (memsift control resume)" if card.get("paused") is True else ""
-        lines.append(f"  {name}: {ranker}, {model}{paused}{speed}{_cache(card.get('cache'))}")
+        lines.append(f"  {name}: {who}{paused}{speed}{_cache(card.get('cache'))}")
     return [*lines, *(f"trouble  {trouble}" for trouble in found.troubles)]
 
 

@@ -13,7 +13,18 @@ import redis
 from redis.exceptions import NoPermissionError, ResponseError
 
 from memsift_ops.doctor.finding import Finding, fault, ok, skipped
-from memsift_schemas.keys import breaker_key, cancel_key, own_key, own_lists_key, worker_key, workers_key
+from memsift_schemas.keys import (
+    breaker_key,
+    cancel_key,
+    hits_key,
+    own_key,
+    own_lists_key,
+    picked_key,
+    shadow_key,
+    shadow_tally_key,
+    worker_key,
+    workers_key,
+)
 
 Side = Literal["worker", "frontend"]
 Command = tuple[str, ...]
@@ -118,6 +129,8 @@ def _worker(queue: str) -> list[Command]:
         ("HGET", f"{queue}:quarantine", ""),
         ("ZADD", f"{queue}:runtime:{_NOBODY}", "0", ""),
         ("ZADD", f"{queue}:rescue:{_NOBODY}", "0", ""),
+        ("LPUSH", shadow_key(queue), ""),
+        ("HINCRBY", shadow_tally_key(queue), "", "0"),
         ("EVAL", "return 1", "1", queue),
         # Celery: its own queue, remote control, events.
         ("BRPOP", f"{queue}.celery", "1"),
@@ -147,5 +160,7 @@ def _frontend(queue: str) -> list[Command]:
         ("SMEMBERS", f"{queue}:decks:{_NOBODY}"),
         ("UNLINK", f"{queue}:deck:{_NOBODY}"),
         ("SET", f"{queue}:forgotten:{_NOBODY}", "", "EX", "1"),
+        ("GETDEL", picked_key(queue, _NOBODY)),
+        ("HINCRBY", hits_key(queue, 0), "", "0"),
         ("EVAL", "return 1", "1", queue),
     ]

@@ -120,5 +120,6 @@ def _question(one: Case, name: str, ranker: str) -> dict[str, Any]:
         # Of its own: a deck of other questions would make the order of asking matter.
         "session": one.id,
         "turns": one.turns,
+        "activity": one.activity,
         "now": one.now,
     }

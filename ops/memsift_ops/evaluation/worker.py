@@ -14,6 +14,9 @@ from memsift_ops.local import Answering, running, temporary
 from memsift_schemas import calibration, settings
 from memsift_schemas.settings import ProducerSettings, WorkerSettings, asks_runtime
 
+# Settings of what only looks on.
+_WATCHING = ("decision_log", "feedback_", "shadow_")
+
 
 @contextlib.contextmanager
 def serving(rankers: Sequence[str], strategy: str | None = None) -> Iterator[Answering]:
@@ -79,7 +82,11 @@ def relevant_settings() -> dict[str, object]:
     # Its content counts, wherever the file is.
     every["calibration"] = calibration.load(every["calibration"]).model_dump(mode="json")
     apart = ("redis_url", "queue", "seal_keys", "sentry_dsn", "ranker", "also_serve")
-    return {name: value for name, value in every.items() if name not in apart and not name.endswith("_key")}
+    return {
+        name: value
+        for name, value in every.items()
+        if name not in apart and not name.endswith("_key") and not name.startswith(_WATCHING)
+    }
 
 
 class WorkerCpu:

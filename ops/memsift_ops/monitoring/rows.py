@@ -254,4 +254,37 @@ BREAKER = Row(
     ),
 )
 
-ROWS = (ANSWERS, QUEUE, WORKERS, CACHE, REDIS, BREAKER)
+# By who answered. What counts are calls whose feedback names a memory that was right.
+_WHO = ("ranker", "prompt")
+_RATED, _ANY, _ALL = (
+    per_second(c.FEEDBACK, _WHO, hit=hits) for hits in ('!="unused"', '=~"all|some"', '="all"')
+)
+
+FEEDBACK = Row(
+    "Memory hit rate",
+    (
+        Panel(
+            "A right memory was in the prompt",
+            [Line(f"{_ANY} / {_RATED}", "{{ranker}} {{prompt}}")],
+            "Share of the answers whose feedback names a right memory. `memsift hits` has it with intervals.",
+            unit="percentunit",
+            highest=1,
+        ),
+        Panel(
+            "All right memories were in the prompt",
+            [Line(f"{_ALL} / {_RATED}", "{{ranker}} {{prompt}}")],
+            "Likewise.",
+            unit="percentunit",
+            highest=1,
+        ),
+        Panel(
+            "Feedback",
+            [Line(per_second(c.FEEDBACK, ("hit",)), "{{hit}}")],
+            "Calls with feedback a second; `unused` are answers that used no memory, and count in no rate.",
+            unit="reqps",
+            stacked=True,
+        ),
+    ),
+)
+
+ROWS = (ANSWERS, FEEDBACK, QUEUE, WORKERS, CACHE, REDIS, BREAKER)

@@ -20,6 +20,7 @@ from memsift_producer.gateway.access import Gateway, why_no_model
 from memsift_producer.gateway.dialects.bare import Bare
 from memsift_producer.gateway.dialects.base import Dialect
 from memsift_producer.gateway.dialects.cohere_jina import CohereJina
+from memsift_producer.gateway.dialects.feedback import TellsFeedback
 from memsift_producer.gateway.dialects.native import Native
 from memsift_producer.gateway.dialects.tei import Tei
 from memsift_producer.gateway.dialects.voyage import Voyage
@@ -33,7 +34,7 @@ from memsift_schemas.clock import Clock, SystemClock
 from memsift_schemas.metrics.serving import own_registry
 from memsift_schemas.settings import GatewaySettings
 
-DIALECTS: tuple[Dialect, ...] = (Bare(), CohereJina(), Voyage(), Tei(), Native())
+DIALECTS: tuple[Dialect, ...] = (Bare(), CohereJina(), Voyage(), Tei(), Native(), TellsFeedback())
 # What a web page may send and read, where CORS is on at all.
 _SENT = ["authorization", "content-type", call.USER, call.SESSION, call.DEADLINE, call.REQUEST_ID]
 _READ = [call.REQUEST_ID, "x-memsift-source", "x-memsift-cause", "retry-after"]

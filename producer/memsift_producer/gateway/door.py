@@ -13,9 +13,10 @@ from memsift_producer.gateway import body, call
 from memsift_producer.gateway.access import Gateway
 from memsift_producer.gateway.body import Gone
 from memsift_producer.gateway.call import Headers
-from memsift_producer.gateway.dialects.base import Answer, Dialect
+from memsift_producer.gateway.dialects.base import Dialect
 from memsift_producer.gateway.problems import Problem
 from memsift_schemas.errors import type_and_place
+from memsift_schemas.result import RerankResult
 
 log = logging.getLogger("memsift.gateway")
 
@@ -108,9 +109,11 @@ class Door:
         raw = await body.read(receive, headers, about.max_bytes)
         visit.size = len(raw)
         answer = await gateway.turns.run(receive, self._dialect.answer(raw, about, gateway.reranker))
+        if answer.result is None:
+            return answer.body, {}
         visit.source, visit.cause = answer.result.source, answer.result.cause or "-"
         visit.job = answer.result.job_id
-        return answer.body, _origin(answer)
+        return answer.body, _origin(answer.result)
 
     async def _refuse(self, send: Send, visit: _Visit, problem: Problem) -> None:
         visit.status = problem.status
@@ -118,11 +121,11 @@ class Door:
         await _send(send, visit, content, problem.headers)
 
 
-def _origin(answer: Answer) -> dict[str, str]:
+def _origin(result: RerankResult) -> dict[str, str]:
     """Where the ranking comes from, for who looks at headers."""
-    origin = {"x-memsift-source": str(answer.result.source)}
-    if answer.result.cause is not None:
-        origin["x-memsift-cause"] = str(answer.result.cause)
+    origin = {"x-memsift-source": str(result.source)}
+    if result.cause is not None:
+        origin["x-memsift-cause"] = str(result.cause)
     return origin
 
 

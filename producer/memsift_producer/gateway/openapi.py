@@ -143,8 +143,8 @@ def _operation(dialect: Dialect, path: str, refs: dict[type[BaseModel], Any]) ->
         },
         "responses": {
             "200": {
-                "description": "A ranking",
-                "headers": _ORIGIN,
+                "description": "A ranking" if dialect.ranks else "What became of it",
+                "headers": _ORIGIN if dialect.ranks else {},
                 "content": {
                     "application/json": {
                         "schema": refs[dialect.response],

@@ -2,6 +2,16 @@
 
 from memsift_producer.prefilter.explanation import Seen, Signal, explain, weights
 from memsift_producer.prefilter.kinds import by_kind, guess_kind
-from memsift_producer.prefilter.prefilter import Prefiltered, prefilter
+from memsift_producer.prefilter.prefilter import Prefiltered, Weighing, prefilter
 
-__all__ = ["Prefiltered", "Seen", "Signal", "by_kind", "explain", "guess_kind", "prefilter", "weights"]
+__all__ = [
+    "Prefiltered",
+    "Seen",
+    "Signal",
+    "Weighing",
+    "by_kind",
+    "explain",
+    "guess_kind",
+    "prefilter",
+    "weights",
+]

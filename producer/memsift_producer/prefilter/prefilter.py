@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
 
-from memsift_producer.prefilter.duplicates import duplicates
+from memsift_producer.prefilter.duplicates import repeats
 from memsift_producer.prefilter.kinds import with_kind
 from memsift_producer.prefilter.signals import Floats, mix, signals
 from memsift_producer.prefilter.tokens import keywords
 from memsift_schemas.evidence import evidence
 from memsift_schemas.memory import Memory
 from memsift_schemas.settings import ProducerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """How the scores came about, for those who explain them.
+
+    Attributes:
+        memories: all that are no duplicates, in the order given.
+        similarity: of each, as a z-score over them; NaN where it is missing.
+        recency: likewise.
+        keyword: likewise.
+        scores: their weighted means.
+        repeated: id of each duplicate -> id of the newer memory that stays.
+    """
+
+    memories: Sequence[Memory] = field(repr=False)
+    similarity: Floats
+    recency: Floats
+    keyword: Floats
+    scores: Floats
+    repeated: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +47,14 @@ class Prefiltered:
         scores: their scores, same order, descending, finite; they order this ranking and mean no more.
         evidence: how much speaks for each, same order, comparable across questions.
         pruned: ids of all that was left out: low scores, best first, then duplicates in the order given.
+        weighing: how it came about; None when there was nothing to rank.
     """
 
     kept: tuple[Memory, ...] = field(repr=False)
     scores: tuple[float, ...]
     evidence: tuple[float, ...]
     pruned: tuple[str, ...]
+    weighing: Weighing | None = field(default=None, compare=False)
 
 
 def prefilter(
@@ -61,9 +84,11 @@ def prefilter(
     """
     if not memories:
         return Prefiltered((), (), (), ())
-    repeated = duplicates(memories)
+    repeated = repeats(memories)
     rest = [memory for place, memory in enumerate(memories) if place not in repeated]
-    _, scores = scored(query, rest, now=now, settings=settings, query_embedding=query_embedding)
+    (similarity, recency, keyword), scores = scored(
+        query, rest, now=now, settings=settings, query_embedding=query_embedding
+    )
     order = np.argsort(-scores, kind="stable").tolist()
     best, others = order[:keep], order[keep:]
     found = evidence(
@@ -74,6 +99,14 @@ def prefilter(
         scores=tuple(scores[best].tolist()),
         evidence=tuple(found[place] for place in best),
         pruned=(*(rest[place].id for place in others), *(memories[place].id for place in sorted(repeated))),
+        weighing=Weighing(
+            memories=rest,
+            similarity=similarity,
+            recency=recency,
+            keyword=keyword,
+            scores=scores,
+            repeated={memories[gone].id: memories[stays].id for gone, stays in repeated.items()},
+        ),
     )
 
 

@@ -177,8 +177,16 @@ BREAKER_FLIPS = counter(
     "How often this process opened the breaker. `reason`: `failures` or `slow`; `redis` where it lost Redis.",
     "reason",
 )
+FEEDBACK = counter(
+    "memsift_producer_feedback_total",
+    "Calls with feedback, by who answered them. `hit`: `all` of the right memories were in the prompt, "
+    "`some`, `none`; `unused`, the answer used no memory.",
+    "ranker",
+    "prompt",
+    "hit",
+)
 PRODUCER = (
-    PRODUCER_INFO, CALLS, FALLBACKS, CALL_TIME, PREFILTER_TIME, CALLS_IN_FLIGHT, BREAKER_FLIPS,
+    PRODUCER_INFO, CALLS, FALLBACKS, CALL_TIME, PREFILTER_TIME, CALLS_IN_FLIGHT, BREAKER_FLIPS, FEEDBACK,
 )  # fmt: skip
 
 # The HTTP gateway, which is a frontend besides.

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field, field_validator, model_validator
 
 from memsift_schemas.job import DEFAULT_TOP_K, MAX_CANDIDATES
+from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings.base import Settings
 
 KEPT = 20
@@ -73,6 +74,42 @@ class ProducerSettings(Settings):
     half_life_days: float = Field(
         90.0, gt=0, le=36_525, description="Age at which a memory's recency is halved."
     )
+
+    decision_log: str = Field(
+        "",
+        description="Folder in which each call's decision is logged (docs/decisions.md); none by default.",
+    )
+    decision_log_days: float = Field(
+        14.0, gt=0, le=3_650, description="Files of the decision log that are older than this are deleted."
+    )
+    decision_log_mb: int = Field(
+        1_024, ge=16, description="So many megabytes of them are kept, by all processes together."
+    )
+    decision_log_user_key: str | None = Field(
+        None,
+        repr=False,
+        min_length=16,
+        description="Secret that users and sessions are hashed with there; unset: they are left out.",
+    )
+    decision_log_text_keys: str | None = Field(
+        None,
+        repr=False,
+        description="Keep questions and memories there too, sealed with these keys, in the form of "
+        "`MEMSIFT_SEAL_KEYS`; unset: no text.",
+    )
+    feedback_ttl_s: int = Field(
+        0,
+        ge=0,
+        le=604_800,
+        description="How long Redis holds the ids that a call picked, for the feedback on it; 0: feedback is "
+        "not counted.",
+    )
+
+    @field_validator("decision_log_text_keys")
+    @classmethod
+    def _text_keys(cls, value: str | None) -> str | None:
+        KeyRing.of(value)
+        return value
 
     @field_validator("prefilter_keep", mode="before")
     @classmethod

@@ -107,6 +107,20 @@ class WorkerSettings(Settings):
     rescue: bool = Field(
         False, description="Give back the jobs of a worker that died while they still have time left."
     )
+    shadow_share: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Share of the answered jobs that are copied for a shadow ranker (docs/decisions.md).",
+    )
+    shadow_ranker: str = Field(
+        "", description="Rank such copies by this ranker, while there is nothing else to do; none by default."
+    )
+    shadow_queue: str = Field(
+        "",
+        description="Take copies of this queue's jobs instead of the own one's: for a worker that is only "
+        "tried out.",
+    )
     reply_ttl_ms: int = Field(5_000, ge=100, description="How long an unread reply lives.")
     result_ttl_s: int = Field(60, ge=1, description="How long a Celery result lives, when one is asked for.")
     rank_timeout_ms: int = Field(60_000, ge=1, description="The longest that one micro-batch may take.")
@@ -227,7 +241,7 @@ class WorkerSettings(Settings):
             redis_urls.check(value)
         return value
 
-    @field_validator("ranker", "also_serve")
+    @field_validator("ranker", "also_serve", "shadow_ranker")
     @classmethod
     def _known_rankers(cls, value: str) -> str:
         for name in (part.strip() for chain in value.split(",") if chain for part in chain.split(">")):

@@ -180,7 +180,7 @@ async def test_nor_where_the_warm_up_has_the_only_place_in_the_runtime(worker, r
 async def test_a_warm_up_that_does_not_give_way_is_found_out(worker, queue, eventually):
     ranker = Warm()
     one = worker(ranker)
-    one.handler.on_work = lambda: None
+    one.handler.on_work.clear()
     with pytest.raises(TimeoutError):
         await meet(one, ranker, queue, eventually)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from memsift_schemas import Cause
-from memsift_workers.rankers.base import Ranker, RankFault, Scores, to_result
+from memsift_workers.rankers.base import Parts, Ranker, RankFault, Scores, to_result
 from memsift_workers.rankers.cascade import Cascade
 from tests.samples import job
 
@@ -95,3 +95,17 @@ async def test_chains_may_be_longer(chain):
     await longer.start()
     await longer.close()
     assert [(one.started, one.closed) for one in (first, second, third)] == [(1, 1)] * 3
+
+
+async def test_prompts_and_parts_are_told_by_the_places_of_the_whole_job(chain):
+    _, second, cascade = chain
+    second.prompt_version = "b-1"
+    second.scores = lambda numbers: Scores(
+        values=tuple(map(float, numbers)), parts=Parts(0.5, dict.fromkeys(range(3), 0.0), {0: 9.0, 2: 7.0})
+    )
+    whole = job(6, explain=True, candidates=job(6).candidates[::-1])
+    (scores,) = await cascade.rank([whole], timeout=1)
+    result = to_result(whole, scores, cascade)
+    assert result.prompt_version == "b-1"
+    # The first keeps m0, m1, m2, which stand last in this job, m2 before m0
+    assert (result.fusion.weight, result.fusion.model) == (0.5, {"m2": 9.0, "m0": 7.0})

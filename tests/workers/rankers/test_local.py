@@ -126,3 +126,20 @@ async def test_the_same_batch_twice_gives_the_same_scores():
     jobs = [job(), job()]
     assert await ranked(FakeRuntime(), jobs) == await ranked(FakeRuntime(), jobs)
     assert Answer().logprobs == ()
+
+
+async def test_a_result_tells_model_and_prompts_and_its_parts_where_they_are_asked_for():
+    ranker = local_ranker(FakeRuntime(), STRATEGY)
+    plain, explained = job(4), job(4, explain=True)
+    outcomes = await ranker.rank([plain, explained], timeout=5.0)
+    results = [
+        to_result(one, scores, ranker) for one, scores in zip((plain, explained), outcomes, strict=True)
+    ]
+    for result in results:
+        assert (result.model, result.prompt_version) == ("fake-model", ranker.prompt_version)
+        assert result.prompt_version.startswith("likelihood-")
+    assert results[0].fusion is None
+    fusion = results[1].fusion
+    assert fusion.weight == 1.0
+    for place in results[1].ranking:
+        assert place.score == pytest.approx(fusion.prior[place.id] + fusion.model[place.id])

@@ -88,3 +88,12 @@ async def test_a_fault_is_not_remembered(runtime, inner):
 async def test_no_prompt_is_kept(runtime):
     await runtime.run([CALL], timeout=1)
     assert "xyzzy" not in repr(vars(runtime)).replace(repr(runtime._inner), "")
+
+
+async def test_what_another_model_answered_is_not_taken_for_this_ones(runtime, inner):
+    (before,) = await runtime.run([CALL], timeout=1)
+    inner.model = "the-next-model"
+    (after,) = await runtime.run([CALL], timeout=1)
+    assert after.logprobs != before.logprobs
+    inner.model = FakeRuntime.model
+    assert (await runtime.run([CALL], timeout=1))[0].logprobs == before.logprobs

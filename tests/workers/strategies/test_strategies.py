@@ -232,12 +232,16 @@ def test_z_scores_have_mean_0_and_keep_the_order(values):
 def test_fusion_does_not_care_about_the_scale_of_the_prior(model, scale, shift):
     prior = [math.sin(at) for at in range(len(model))]
     moved = [value * scale + shift for value in prior]
-    assert fuse(model, prior, 1.0) == pytest.approx(fuse(model, moved, 1.0), abs=1e-6)
+    values, parts = fuse(model, prior, 1.0)
+    assert values == pytest.approx(fuse(model, moved, 1.0)[0], abs=1e-6)
+    if parts is not None:
+        made_of = [parts.prior[at] + parts.weight * parts.model[at] for at in range(len(model))]
+        assert values == pytest.approx(made_of)
 
 
 def test_z_scores_of_equal_values_are_0():
     assert standardise([0.1 + 0.2, 0.3, 0.3]) == [0.0, 0.0, 0.0]
-    assert fuse([1.0, 1.0], [], 1.0) == (0.0, 0.0)
+    assert fuse([1.0, 1.0], [], 1.0) == ((0.0, 0.0), None)
 
 
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=12), st.integers(1, 15))

@@ -73,7 +73,8 @@ class BatchHandler:
         reporter: counts, and tells monitors.
         recent: what got done in the last seconds.
         asked: what rankers have been asked and have not answered yet, with when that was, unix seconds.
-        on_work: is called when a batch comes.
+        on_work: are called when a batch comes.
+        on_answered: is given each batch's answers when they have been sent.
     """
 
     def __init__(  # noqa: PLR0913  # one keyword per collaborator
@@ -100,7 +101,8 @@ class BatchHandler:
         self._batches = 0
         self.recent = Recent(clock)
         self.asked: dict[int, tuple[float, list[Asked]]] = {}
-        self.on_work: Callable[[], None] = lambda: None
+        self.on_work: list[Callable[[], None]] = []
+        self.on_answered: Callable[[list[Answered]], None] = lambda _: None
         self.quarantine = Quarantine(redis, settings.queue, clock)
         self.times = ServiceTimes(clock)
         self._sieve = Sieve(clock, self.times, self.quarantine)
@@ -127,7 +129,8 @@ class BatchHandler:
     async def handle(self, popped: Popped) -> None:
         """Decode, drop what nobody waits for or what can't make it, rank, reply."""
         self._batches += 1
-        self.on_work()
+        for give_way in self.on_work:
+            give_way()
         try:
             await self._handle(popped)
         finally:
@@ -146,6 +149,7 @@ class BatchHandler:
         for name, group in self._by_ranker(ready).items():
             answered += await self._rank(name, group, batch)
         await self._reply(answered, batch)
+        self.on_answered(answered)
 
     def _receive(self, item: bytes) -> Delivery | None:
         now = self._clock.time()

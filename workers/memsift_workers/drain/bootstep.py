@@ -21,7 +21,7 @@ from memsift_schemas import logs, otel
 from memsift_schemas import settings as settings_module
 from memsift_schemas.message import TASK_NAME
 from memsift_schemas.settings import WorkerSettings
-from memsift_workers.assembly import build_rankers
+from memsift_workers.assembly import build_with_shadow
 from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.service import DrainService, Unreachable
 
@@ -68,9 +68,11 @@ class Drain(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
             buffer_limit=float("inf"),
             buffer_while_offline=False,
         )
+        rankers, shadow = build_with_shadow(settings)
         self._service = DrainService(
             settings=settings,
-            rankers=build_rankers(settings),
+            rankers=rankers,
+            shadow=shadow,
             events=EventStream(dispatcher),
             hostname=worker.hostname,
             on_failure=_end_worker,

@@ -8,7 +8,7 @@ from typing import Any
 from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.flow.limiter import Limiter
-from memsift_workers.rankers.base import Ranker
+from memsift_workers.rankers.base import Ranker, prompt_version
 
 
 def card(
@@ -26,6 +26,7 @@ def card(
     return {
         "runtime": settings.runtime,
         "model": ranker.model,
+        "prompt_version": prompt_version(ranker),
         "strategy": settings.strategy,
         "ranker": settings.ranker,
         "serves": settings.served,

@@ -35,11 +35,13 @@ from memsift_workers.health import Heartbeat
 from memsift_workers.liveness import Stamps
 from memsift_workers.metering.metrics import Metrics, Watched
 from memsift_workers.rankers.base import Ranker, Warmable
+from memsift_workers.shadow.copying import Copies
+from memsift_workers.shadow.ranking import ShadowRanking
 
 log = logging.getLogger("memsift.worker")
 
-# Beside one connection per batch for its replies: the blocking pops, presence, clock, rescue, metrics.
-SPARE_CONNECTIONS = 7
+# Beside one per batch for its replies: the blocking pops, presence, clock, rescue, metrics, shadow mode.
+SPARE_CONNECTIONS = 13
 # A control command's answer is waited for a second by default; so long may the drain keep it.
 STEER_S = 0.5
 
@@ -65,9 +67,11 @@ class DrainService:
         events: EventStream,
         hostname: str,
         on_failure: Callable[[], None],
+        shadow: Ranker | None = None,
     ) -> None:
         self._settings = settings
         self._rankers = {ranker.name: ranker for ranker in rankers}
+        self._shadow = shadow
         self._events = events
         self._hostname = hostname
         self._on_failure = on_failure
@@ -209,6 +213,7 @@ class DrainService:
             ]
             if any(isinstance(ranker, Warmable) for ranker in self._rankers.values()):
                 helpers.append(asyncio.create_task(warm_ups.run(resting=drain.is_resting)))
+            helpers += self._shadow_mode(redis, handler, drain)
             if rescue is not None:
                 helpers.append(asyncio.create_task(rescue.keep_watch()))
             self.started.set()
@@ -217,12 +222,23 @@ class DrainService:
             await end(helpers)
             pulse.end()
             log.info("drained: %s", dict(sorted(handler.tally.items())))
-            for ranker in self._rankers.values():
+            for ranker in (*self._rankers.values(), *([self._shadow] if self._shadow else [])):
                 await ranker.close()
             await presence.leave()
             await redis.aclose()
             if metrics is not None:
                 metrics.close()
+
+    def _shadow_mode(self, redis: Redis, handler: BatchHandler, drain: DrainLoop) -> list[asyncio.Task[None]]:
+        """Send copies, and rank them, as far as the settings ask for either."""
+        if self._settings.shadow_share:
+            handler.on_answered = Copies(redis, self._settings).offer
+        if self._shadow is None:
+            return []
+        ranking = ShadowRanking(
+            redis, self._settings, handler=handler, ranker=self._shadow, clock=self._clock
+        )
+        return [asyncio.create_task(ranking.run(resting=drain.is_resting))]
 
     def _rescue(self, redis: Redis) -> Rescue | None:
         if not self._settings.rescue:

@@ -65,7 +65,7 @@ class WarmUps:
         own = [warm_key(settings.queue, runtime)] if runtime else []
         self._lists = [*own, warm_key(settings.queue)]
         self._under_way: asyncio.Task[None] | None = None
-        handler.on_work = self._give_way
+        handler.on_work.append(self._give_way)
 
     async def run(self, *, resting: Callable[[], bool] = lambda: False) -> None:
         """Warm for ever; ends by being cancelled.
@@ -134,8 +134,8 @@ class WarmUps:
             if self._under_way is not None:
                 self._under_way.cancel()
                 self._under_way = None
-            if lease is not None:
-                await self._give_back(lease)
+            if self._handler.shared is not None and lease is not None:
+                await self._handler.shared.leave(lease)
 
     async def _warm(self, ranker: Warmable, delivery: Delivery, job: RerankJob, timeout: float) -> None:
         how = "dropped"
@@ -156,11 +156,3 @@ class WarmUps:
     def _give_way(self) -> None:
         if self._under_way is not None:
             self._under_way.cancel()
-
-    async def _give_back(self, lease: Lease) -> None:
-        pipeline = self._redis.pipeline(transaction=False)
-        lease.give_back(pipeline)
-        try:
-            await pipeline.execute()
-        except REDIS_FAULTS as fault:
-            log.debug("a place runs out by itself (%s)", type(fault).__name__)

@@ -111,7 +111,8 @@ def shared_limit(limits: Limits, redis: Redis, clock: Clock) -> SharedLimit | No
     When limits follow the latency, each worker's own measurement of the server is its word on the whole.
     """
     settings = limits.settings
-    if settings.runtime != "sglang" or not settings.uses_runtime:
+    asked = settings.uses_runtime or asks_runtime(settings.shadow_ranker)
+    if settings.runtime != "sglang" or not asked:
         return None
     key = runtime_key(settings.queue, settings.sglang_url)
     limit = (lambda: limits.limiter.limit) if limits.follow_latency else (lambda: limits.concurrency)

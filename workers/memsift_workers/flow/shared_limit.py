@@ -85,6 +85,7 @@ class SharedLimit:
         self._next = f"{key}:next"
         self._limit = limit
         self._clock = clock
+        self._redis = redis
         self._enter = redis.register_script(_ENTER)
         self._alone = False
 
@@ -99,6 +100,15 @@ class SharedLimit:
         except REDIS_FAULTS:
             return None
         return Lease(self._key, member) if entered else None
+
+    async def leave(self, lease: Lease) -> None:
+        """Give a place back in a round trip of its own; without Redis it runs out by itself."""
+        pipeline = self._redis.pipeline(transaction=False)
+        lease.give_back(pipeline)
+        try:
+            await pipeline.execute()
+        except REDIS_FAULTS as fault:
+            log.debug("a place runs out by itself (%s)", type(fault).__name__)
 
     async def enter(self, jobs: int, *, until: float, hold_s: float = math.inf) -> Lease:
         """Wait for places for all of these jobs, one round trip when there are some.

@@ -19,7 +19,7 @@ from memsift_workers.flow.limiter import Limiter
 from memsift_workers.health import Health
 from memsift_workers.metering.look import Look, Seen
 from memsift_workers.metering.meter import BatchMeter
-from memsift_workers.rankers.base import Ranker
+from memsift_workers.rankers.base import Ranker, prompt_version
 
 LOOK_EVERY_S = 1.0
 
@@ -67,7 +67,7 @@ class Metrics:
             release(),
             ranker.name,
             settings.strategy,
-            str(getattr(ranker, "prompt_version", "")),
+            prompt_version(ranker),
             settings.runtime,
             ranker.model,
         )

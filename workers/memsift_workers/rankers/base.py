@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from memsift_schemas.calibration import Curve
 from memsift_schemas.deck_use import DeckUse
 from memsift_schemas.job import RerankJob
-from memsift_schemas.result import Cause, RerankResult, Source, ranked, select
+from memsift_schemas.result import Cause, Fusion, RerankResult, Source, ranked, select
 
 
 class RankFault(Exception):
@@ -28,6 +28,21 @@ class RankFault(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """What fused scores are made of: `values[at] == prior[at] + weight * model[at]` for each place read.
+
+    Attributes:
+        weight: of the model beside the prefilter's 1.
+        prior: place in the job -> the prefilter's part.
+        model: place in the job -> the model's part, before its weight.
+    """
+
+    weight: float
+    prior: Mapping[int, float]
+    model: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """One score per candidate of a job, in the job's order; higher is better.
 
@@ -41,6 +56,7 @@ class Scores:
         output_tokens: tokens that were generated.
         cost_usd: what this job cost at a paid service.
         deck: the session's deck, where a strategy has one.
+        parts: what the values are made of, where they are fused.
     """
 
     values: tuple[float, ...]
@@ -51,6 +67,7 @@ class Scores:
     output_tokens: int = 0
     cost_usd: float = 0.0
     deck: DeckUse | None = None
+    parts: Parts | None = None
 
 
 Outcome = Scores | RankFault
@@ -114,6 +131,11 @@ class Warmable(Protocol):
         ...
 
 
+def prompt_version(ranker: Ranker) -> str:
+    """Which prompts a ranker asks, if it says so; "" for one that asks none."""
+    return str(getattr(ranker, "prompt_version", ""))
+
+
 def to_result(job: RerankJob, scores: Scores, ranker: Ranker, *, curve: Curve | None = None) -> RerankResult:
     """Check scores and turn them into the ranking that may leave the worker.
 
@@ -148,9 +170,20 @@ def to_result(job: RerankJob, scores: Scores, ranker: Ranker, *, curve: Curve | 
         reason=scores.reason,
         ranker=ranker.name,
         model=ranker.model,
+        prompt_version=prompt_version(ranker),
+        fusion=_fusion(job, scores.parts) if job.explain and scores.parts else None,
         prompt_tokens=scores.prompt_tokens,
         cached_tokens=scores.cached_tokens,
         output_tokens=scores.output_tokens,
         cost_usd=scores.cost_usd,
         deck=scores.deck,
+    )
+
+
+def _fusion(job: RerankJob, parts: Parts) -> Fusion:
+    ids = [memory.id for memory in job.candidates]
+    return Fusion(
+        weight=parts.weight,
+        prior={ids[at]: value for at, value in parts.prior.items()},
+        model={ids[at]: value for at, value in parts.model.items()},
     )

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from memsift_schemas.job import RerankJob
-from memsift_workers.rankers.base import Outcome, Ranker, RankFault, Scores, Warmable
+from memsift_workers.rankers.base import Outcome, Parts, Ranker, RankFault, Scores, Warmable, prompt_version
 from memsift_workers.rankers.isolation import time_left
 from memsift_workers.runtimes.base import Reachable
 from memsift_workers.strategies.shortlist import spread
@@ -33,6 +33,11 @@ class Cascade:
     def model(self) -> str:
         """The model of the last ranker."""
         return self._second.model
+
+    @property
+    def prompt_version(self) -> str:
+        """Of those of the two that ask prompts."""
+        return ">".join(filter(None, map(prompt_version, (self._first, self._second))))
 
     async def start(self) -> None:
         """Start both."""
@@ -99,4 +104,11 @@ def _join(job: RerankJob, first: Outcome, pruned: RerankJob, second: Outcome) ->
         output_tokens=first.output_tokens + second.output_tokens,
         cost_usd=first.cost_usd + second.cost_usd,
         deck=second.deck,
+        parts=second.parts and _placed(second.parts, read),
     )
+
+
+def _placed(parts: Parts, read: Sequence[int]) -> Parts:
+    """The same by the places of the whole job."""
+    prior, model = ({read[at]: value for at, value in part.items()} for part in (parts.prior, parts.model))
+    return Parts(parts.weight, prior, model)

@@ -27,6 +27,7 @@ from memsift_workers.runtimes.base import (
     RuntimeTimeout,
 )
 from memsift_workers.strategies.base import Strategy
+from memsift_workers.strategies.version import strategy_version
 
 log = logging.getLogger("memsift.worker")
 
@@ -36,6 +37,9 @@ class LocalRanker:
 
     When the whole request fails, each job is asked for once more alone, so that the one that broke it
     harms no other; after a crash one after the other, so that it is known which one it was.
+
+    Attributes:
+        prompt_version: of the strategy's prompts.
     """
 
     name = "local"
@@ -44,6 +48,7 @@ class LocalRanker:
         self._runtime = runtime
         self._strategy = strategy
         self._decks = decks
+        self.prompt_version = strategy_version(strategy)
         self._started = False
         self._probes = 0
 

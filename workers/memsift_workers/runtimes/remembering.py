@@ -27,7 +27,7 @@ class Remembering(Wrapper):
     """Any runtime, with a memory for its answers.
 
     Keys are keyed hashes, values are numbers (and a scorecard's JSON); no prompt is kept. An answer from
-    memory counts its whole prompt as cached.
+    memory counts its whole prompt as cached. What another model has answered is never taken for this one's.
     """
 
     def __init__(self, inner: Runtime, clock: Clock) -> None:
@@ -56,7 +56,7 @@ class Remembering(Wrapper):
 
     def _key(self, call: Call) -> bytes:
         # With their lengths before them, no two different calls give one text.
-        pieces = (call.namespace, *call.prefix, call.suffix)
+        pieces = (self.model, call.namespace, *call.prefix, call.suffix)
         lengths = "".join(f"{len(piece)} " for piece in pieces)
         # A dataclass's repr takes as long as all the rest, and most wishes are this one.
         wish = "" if type(call.wish) is Likelihood else repr(call.wish)

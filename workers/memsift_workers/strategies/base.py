@@ -7,7 +7,7 @@ from typing import Protocol
 
 from memsift_schemas.job import RerankJob
 from memsift_workers.decks.laid import Laid
-from memsift_workers.rankers.base import Scores
+from memsift_workers.rankers.base import Parts, Scores
 from memsift_workers.runtimes.base import Answer, Call, RuntimeMisconfigured
 from memsift_workers.strategies.layout import TALK
 
@@ -83,12 +83,14 @@ def collect(
     answers: Sequence[Answer],
     reason: str | None = None,
     evidence: tuple[float, ...] | None = None,
+    parts: Parts | None = None,
 ) -> Scores:
     """Scores of one job with the token counts of its answers."""
     return Scores(
         values=tuple(values),
         evidence=evidence,
         reason=reason,
+        parts=parts,
         prompt_tokens=sum(answer.prompt_tokens for answer in answers),
         cached_tokens=sum(answer.cached_tokens for answer in answers),
         output_tokens=sum(answer.output_tokens for answer in answers),

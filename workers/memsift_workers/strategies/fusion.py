@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memsift_schemas.evidence import standardise
+from memsift_workers.rankers.base import Parts
 
 
-def fuse(model: Sequence[float], prior: Sequence[float], weight: float) -> tuple[float, ...]:
-    """`z(prior) + weight * z(model)` per candidate.
+def fuse(
+    model: Sequence[float], prior: Sequence[float], weight: float
+) -> tuple[tuple[float, ...], Parts | None]:
+    """`z(prior) + weight * z(model)` per candidate, and what each is made of.
 
     Args:
         model: the model's scores.
@@ -17,5 +20,7 @@ def fuse(model: Sequence[float], prior: Sequence[float], weight: float) -> tuple
     """
     scaled = standardise(model)
     if not prior:
-        return tuple(scaled)
-    return tuple(p + weight * m for p, m in zip(standardise(prior), scaled, strict=True))
+        return tuple(scaled), None
+    before = standardise(prior)
+    values = tuple(p + weight * m for p, m in zip(before, scaled, strict=True))
+    return values, Parts(weight, dict(enumerate(before)), dict(enumerate(scaled)))

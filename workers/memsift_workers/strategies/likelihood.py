@@ -64,12 +64,13 @@ class Likelihood:
         if len(lengths) != 1 or 0 in lengths:
             raise RankFault(Cause.RUNTIME_GARBAGE, "not one log-probability per token of the question")
         model = explained([answer.logprobs for answer in answers])
-        values = fuse(model, job.prior, self._weight[language(job.query)])
+        values, parts = fuse(model, job.prior, self._weight[language(job.query)])
         held = [vocabulary(memory.text) for memory in job.candidates]
         # What a token gains over an empty memory, in natural logarithms, tells answerable questions from
         # others no better (AUROC .545 against .576 on LoCoMo) and does not carry over to other data: curves
         # fitted on six other sets have a Brier score of .139 there, against .039, and .043 for the base rate.
-        return collect(values, answers, evidence=evidence(values, vocabulary(job.query), held))
+        found = evidence(values, vocabulary(job.query), held)
+        return collect(values, answers, evidence=found, parts=parts)
 
 
 def _calls(job: RerankJob, tongue: Language, suffix: str) -> list[runtime.Call]:

@@ -23,7 +23,7 @@ from memsift_schemas.evidence import standardise
 from memsift_schemas.job import RerankJob
 from memsift_schemas.result import Cause
 from memsift_workers.decks.laid import Laid
-from memsift_workers.rankers.base import RankFault, Scores
+from memsift_workers.rankers.base import Parts, RankFault, Scores
 from memsift_workers.runtimes.base import Answer, Call, Labels, RuntimeMisconfigured
 from memsift_workers.strategies.base import collect, talk_pieces
 from memsift_workers.strategies.language import Language, language
@@ -99,7 +99,8 @@ class Listwise:
         prior = standardise([job.prior[place] for place in speaks]) if job.prior else [0.0] * len(speaks)
         weight = self._weight[language(job.query)]
         fused = {place: p + weight * speaks[place] for place, p in zip(speaks, prior, strict=True)}
-        return collect(spread(job, fused), answers)
+        parts = Parts(weight, dict(zip(speaks, prior, strict=True)), speaks)
+        return collect(spread(job, fused), answers, parts=parts)
 
     def _null(self, job: RerankJob, laid: Laid) -> Call:
         """The same until the deck changes, so that a runtime which remembers its answers is asked once."""

@@ -69,6 +69,10 @@ export interface RerankJob {
    */
   ranker?: string | null;
   /**
+   * the result is to tell how its scores came about.
+   */
+  explain?: boolean;
+  /**
    * unix seconds on the Redis server's clock; an answer after it is worth nothing.
    */
   deadline: number;

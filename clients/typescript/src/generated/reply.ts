@@ -81,6 +81,14 @@ export interface RerankResult {
    */
   model?: string;
   /**
+   * which prompts it asked; changes when a word of them does. "" where it asks none.
+   */
+  prompt_version?: string;
+  /**
+   * how its scores came about, where the job asks to be explained and the ranker fuses.
+   */
+  fusion?: Fusion | null;
+  /**
    * milliseconds by step: `prefilter`, `queue` until a worker popped it, `place` until the ranker began (older workers do not tell), `rank`, and the `total` of the call. What is left of the total is the way there and back.
    */
   timings_ms?: {
@@ -127,6 +135,35 @@ export interface Ranked {
    * the probability, 0 to 1, that it helps to answer; None where the ranker has no calibration.
    */
   relevance?: number | null;
+}
+/**
+ * How a ranker that fuses came to its scores: `score = prior + weight * model`, for each memory it read.
+ */
+export interface Fusion {
+  /**
+   * of the model beside the prefilter's 1.
+   */
+  weight: number;
+  /**
+   * id -> what the prefilter says, as a z-score over the memories that were read.
+   */
+  prior: {
+    /**
+     * This interface was referenced by `undefined`'s JSON-Schema definition
+     * via the `patternProperty` "^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$".
+     */
+    [k: string]: number;
+  };
+  /**
+   * id -> what the model says, in the strategy's unit.
+   */
+  model: {
+    /**
+     * This interface was referenced by `undefined`'s JSON-Schema definition
+     * via the `patternProperty` "^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$".
+     */
+    [k: string]: number;
+  };
 }
 /**
  * A turn's deck.

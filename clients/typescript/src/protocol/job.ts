@@ -19,6 +19,7 @@ const JOB_DEFAULTS: { [name in keyof Required<Omit<RerankJob, "v">>]: unknown } 
   top_k: 3,
   min_relevance: 0,
   ranker: null,
+  explain: false,
   deadline: undefined,
   sent_at: null,
   trace: {},

@@ -1,7 +1,7 @@
 /** A worker's reply: read with suspicion, since whoever knows a reply list's name can write to it. */
 
 import { CAUSES, MAX_ID_CHARS, WIRE_VERSION } from "../generated/constants.js";
-import type { Cause, DeckUse, Ranked, Refusal, RerankResult } from "../generated/reply.js";
+import type { Cause, DeckUse, Fusion, Ranked, Refusal, RerankResult } from "../generated/reply.js";
 import { hasOuterSpace, isClean, length } from "../text.js";
 
 /** What a worker answered; a result with every field filled in. */
@@ -71,6 +71,8 @@ function result(data: Data): Whole {
     reason: optional(data.reason, (value) => text(value, "reason")),
     ranker: text(data.ranker ?? "", "ranker"),
     model: text(data.model ?? "", "model"),
+    prompt_version: text(data.prompt_version ?? "", "prompt_version"),
+    fusion: optional(data.fusion, (value) => fusion(object(value, "fusion"))),
     timings_ms: numbers(data.timings_ms ?? {}, "timings_ms"),
     prompt_tokens: whole(data.prompt_tokens ?? 0, "prompt_tokens"),
     cached_tokens: whole(data.cached_tokens ?? 0, "cached_tokens"),
@@ -86,6 +88,14 @@ function ranked(data: Data, place: string): Ranked {
     score: number(data.score, `${place}.score`),
     evidence: optional(data.evidence, (value) => number(value, `${place}.evidence`)),
     relevance: optional(data.relevance, (value) => number(value, `${place}.relevance`, 0, 1)),
+  };
+}
+
+function fusion(data: Data): Fusion {
+  return {
+    weight: number(data.weight, "fusion.weight"),
+    prior: numbers(data.prior, "fusion.prior"),
+    model: numbers(data.model, "fusion.model"),
   };
 }
 

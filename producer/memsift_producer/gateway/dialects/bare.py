@@ -42,6 +42,7 @@ class Bare:
     """See the module."""
 
     name: ClassVar[str] = "bare"
+    ranks: ClassVar[bool] = True
     paths: ClassVar[tuple[str, ...]] = ("/rerank",)
     summary: ClassVar[str] = "Rerank plain documents, as Cohere and Jina do, or TEI"
     request: ClassVar[type[BaseModel]] = Request

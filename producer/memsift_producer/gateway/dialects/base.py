@@ -72,10 +72,10 @@ PromptSize = Annotated[int, Field(ge=1, le=MAX_CANDIDATES), BeforeValidator(_who
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A body to send, and the ranking that it tells."""
+    """A body to send, and the ranking that it tells, if it tells one."""
 
     body: bytes = field(repr=False)
-    result: RerankResult
+    result: RerankResult | None
 
 
 class Dialect(Protocol):
@@ -83,6 +83,7 @@ class Dialect(Protocol):
 
     Attributes:
         name: shown in logs.
+        ranks: whether it answers with a ranking.
         paths: where it is spoken.
         summary: one line for the OpenAPI page.
         request: its body.
@@ -92,6 +93,7 @@ class Dialect(Protocol):
     """
 
     name: ClassVar[str]
+    ranks: ClassVar[bool]
     paths: ClassVar[tuple[str, ...]]
     summary: ClassVar[str]
     request: ClassVar[type[BaseModel]]

@@ -87,6 +87,7 @@ class CohereJina:
     """See the module."""
 
     name: ClassVar[str] = "cohere-jina"
+    ranks: ClassVar[bool] = True
     paths: ClassVar[tuple[str, ...]] = ("/v1/rerank", "/v2/rerank")
     summary: ClassVar[str] = "Rerank plain documents, as Cohere and Jina do"
     request: ClassVar[type[BaseModel]] = Request

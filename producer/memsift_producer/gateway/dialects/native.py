@@ -61,6 +61,7 @@ class Native:
     """See the module."""
 
     name: ClassVar[str] = "native"
+    ranks: ClassVar[bool] = True
     paths: ClassVar[tuple[str, ...]] = ("/v1/memories/rerank",)
     summary: ClassVar[str] = "Rerank memories, with all that memsift knows of them"
     request: ClassVar[type[BaseModel]] = Request
@@ -102,7 +103,7 @@ class Native:
 
     def problem(self, problem: Problem, request_id: str) -> Mapping[str, Any]:
         """See `Dialect`."""
-        return {"error": {"code": problem.code, "message": problem.message, "request_id": request_id}}
+        return refusal(problem, request_id)
 
 
 async def rank(asked: Request, call: Call, reranker: Reranker) -> Reranking:
@@ -132,3 +133,8 @@ async def rank(asked: Request, call: Call, reranker: Reranker) -> Reranking:
         raise TooLarge(str(error)) from None
     except InvalidInput as error:
         raise Invalid(str(error).replace("memories", "candidates")) from None
+
+
+def refusal(problem: Problem, request_id: str) -> Mapping[str, Any]:
+    """The body of a `Refusal`."""
+    return {"error": {"code": problem.code, "message": problem.message, "request_id": request_id}}

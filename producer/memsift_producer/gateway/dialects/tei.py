@@ -50,6 +50,7 @@ class Tei:
     """See the module. TEI's own path is also Cohere's and Jina's: `bare` tells them apart there."""
 
     name: ClassVar[str] = "tei"
+    ranks: ClassVar[bool] = True
     paths: ClassVar[tuple[str, ...]] = ("/tei/rerank",)
     summary: ClassVar[str] = "Rerank plain texts, as text-embeddings-inference does"
     request: ClassVar[type[BaseModel]] = Request

@@ -55,6 +55,7 @@ class Voyage:
     """See the module. It has a path of its own, since Voyage's is also Cohere's and Jina's."""
 
     name: ClassVar[str] = "voyage"
+    ranks: ClassVar[bool] = True
     paths: ClassVar[tuple[str, ...]] = ("/voyage/v1/rerank",)
     summary: ClassVar[str] = "Rerank plain documents, as Voyage does"
     request: ClassVar[type[BaseModel]] = Request

@@ -17,6 +17,7 @@ from memsift_workers.rankers.each import rank_each
 from memsift_workers.rankers.prices import Prices
 from memsift_workers.rankers.probe import PROBE, PROBE_SECONDS
 from memsift_workers.runtimes.base import RuntimeGarbage, RuntimeMisconfigured, RuntimeUnavailable
+from memsift_workers.strategies.version import SAMPLES, version
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,9 @@ class DecisionRanker:
         limits: what the server takes.
         prices: what its tokens cost.
         allow_egress: whether memories may leave the private network.
+
+    Attributes:
+        prompt_version: of what the model is told.
     """
 
     name = "decision"
@@ -65,6 +69,9 @@ class DecisionRanker:
         self._prices = prices
         self._allow_egress = allow_egress
         self._model = ""
+        told = (state(job, most_tokens=limits.state_tokens) for job in SAMPLES)
+        asked = (one.text for job in SAMPLES for one in questions(job))
+        self.prompt_version = version(self.name, (*told, *asked))
 
     @property
     def model(self) -> str:

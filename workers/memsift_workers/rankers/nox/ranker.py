@@ -20,6 +20,7 @@ from memsift_workers.rankers.probe import PROBE, PROBE_SECONDS
 from memsift_workers.runtimes.base import RuntimeGarbage, RuntimeMisconfigured, RuntimeUnavailable
 from memsift_workers.strategies import card
 from memsift_workers.strategies.layout import question
+from memsift_workers.strategies.version import SAMPLES, version
 
 REQUESTS_AT_ONCE = 32
 """More are queued here, where their time is counted, and not in the endpoint."""
@@ -34,6 +35,9 @@ class NoxRanker:
         prices: what its tokens cost.
         thinking_tokens: what a model that thinks before it answers may generate besides the answer.
         allow_egress: whether memories may leave the private network.
+
+    Attributes:
+        prompt_version: of what the model is told.
     """
 
     name = "nox"
@@ -52,6 +56,7 @@ class NoxRanker:
         self._prices = prices
         self._thinking_tokens = thinking_tokens
         self._allow_egress = allow_egress
+        self.prompt_version = version(self.name, (repr(_messages(job)) for job in SAMPLES))
         self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
         self._started = False
 
@@ -91,13 +96,9 @@ class NoxRanker:
         await self._endpoint.close()
 
     async def _rank_one(self, job: RerankJob, ends_at: float) -> Scores:
-        messages = [
-            {"role": "system", "content": card.SYSTEM},
-            {"role": "user", "content": f"{card.listing(job)}\n{question(job)}Ranking as JSON:"},
-        ]
         async with self._slots:
             completion = await self._endpoint.ask(
-                messages,
+                _messages(job),
                 schema=card.schema(job, card.names(job), strict_mode=True),
                 max_tokens=card.max_tokens(job, card.names(job)) + self._thinking_tokens,
                 ends_at=ends_at,
@@ -114,6 +115,13 @@ class NoxRanker:
                 prompt_tokens=prompt_tokens, output_tokens=output_tokens, cached_tokens=cached_tokens
             ),
         )
+
+
+def _messages(job: RerankJob) -> list[dict[str, str]]:
+    return [
+        {"role": "system", "content": card.SYSTEM},
+        {"role": "user", "content": f"{card.listing(job)}\n{question(job)}Ranking as JSON:"},
+    ]
 
 
 def build_nox(settings: WorkerSettings) -> NoxRanker:

@@ -1,0 +1,1 @@
+"""The decision log: written by the caller's process, which alone knows prefilter, source and cause."""
