@@ -95,14 +95,16 @@ def test_what_is_loaded_from_others_is_found():
     assert foreign(page) == ["https://c/x.css", "//c/x.js"]
 
 
-@pytest.mark.parametrize("fault", ["[x](none.md)", "[x](page.md#none)"])
+@pytest.mark.parametrize("fault", ["[x](none.md)", "[x](page.md#none)", "[x](../ops/none.conf)"])
 def test_the_site_is_not_built_with_a_broken_link(tmp_path, fault):
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "index.md").write_text("# Index\n")
-    (docs / "page.md").write_text(f"# Page\n\n{fault}\n")
-    ours = (ROOT / "mkdocs.yml").read_text()
+    # Beside it a link to a file of the repository, which the site names instead.
+    (docs / "page.md").write_text(f"# Page\n\n[the sample](../ops/redis.conf), {fault}\n")
+    ours = (ROOT / "mkdocs.yml").read_text().replace("ops/docs_site.py", str(ROOT / "ops" / "docs_site.py"))
     (tmp_path / "mkdocs.yml").write_text(ours[: ours.index("nav:")])
     built = build(tmp_path / "mkdocs.yml", tmp_path / "site")
     assert built.returncode != 0
     assert "none" in built.stderr
+    assert "redis.conf" not in built.stderr
