@@ -85,7 +85,7 @@ async def _burst(redis: Redis, queue: str, worker: psutil.Process, jobs: int) ->
     ring = _ring()
     ids, messages = [], []
     for _ in range(jobs):
-        job = _job(now, replies)
+        job = production_job(now, reply_to=replies, answer_within_s=ANSWER_WITHIN_S)
         ids.append(job.id)
         encoded = sealing.seal_job(ring, wire.encode_job(job), job_id=job.id, reply_to=replies)
         messages.append(message.build(job, encoded, queue))
@@ -131,7 +131,14 @@ def cpu_s(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def _job(now: datetime, replies: str) -> RerankJob:
+def production_job(now: datetime, *, reply_to: str | None, answer_within_s: float) -> RerankJob:
+    """A job as a frontend sends it, 11 KB and more.
+
+    Args:
+        now: when it is asked.
+        reply_to: the reply list.
+        answer_within_s: until its deadline, seconds.
+    """
     memories = tuple(
         Memory(
             id=f"m{at}",
@@ -148,7 +155,7 @@ def _job(now: datetime, replies: str) -> RerankJob:
         now=now,
         candidates=memories,
         prior=tuple(1 - at / MEMORIES for at in range(MEMORIES)),
-        deadline=now.timestamp() + ANSWER_WITHIN_S,
+        deadline=now.timestamp() + answer_within_s,
         sent_at=now.timestamp(),
-        reply_to=replies,
+        reply_to=reply_to,
     )

@@ -11,7 +11,7 @@ import click
 from rich.progress import Progress
 
 from memsift_ops import bench_table, drain_bench
-from memsift_ops.commands import bench_cache, bench_gateway, bench_order
+from memsift_ops.commands import bench_cache, bench_gateway, bench_order, bench_queue
 from memsift_ops.commands.version import versions
 from memsift_ops.console import print_json, stderr, waiting
 from memsift_ops.drain_bench import Round
@@ -29,6 +29,7 @@ def command() -> None:
 command.add_command(bench_cache.command)
 command.add_command(bench_gateway.command)
 command.add_command(bench_order.command)
+command.add_command(bench_queue.command)
 
 
 @command.command("drain")
