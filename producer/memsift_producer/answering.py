@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from memsift_producer.breaker import Breaker
 from memsift_producer.dispatch import Dispatch
@@ -63,13 +62,11 @@ class Answering:
             return await at_once(prepared, favourite)
         reply = self._replies.expect(job.id)
         parcel = self._outbox.put(job.id, prepared.message, job.deadline, favourite)
+        # One future to wait for: `asyncio.wait` on both takes twice the time.
+        parcel.taken.add_done_callback(lambda taken: _pass_on(taken, reply, job.id))
         cancelled = False
         try:
             async with asyncio.timeout(time_left):
-                either: list[asyncio.Future[Any]] = [parcel.taken, reply]
-                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-                if parcel.taken.done() and (refused := parcel.taken.result()):
-                    return fall_back(prepared, refused)
                 answer = await reply
         except TimeoutError:
             return fall_back(prepared, _why_late(parcel))
@@ -85,6 +82,14 @@ class Answering:
         if "rank" in result.timings_ms:
             self._dispatch.admission.answered(result.timings_ms["rank"])
         return result
+
+
+def _pass_on(taken: asyncio.Future[Cause | None], reply: asyncio.Future[Reply], job_id: str) -> None:
+    """A job that Redis does not take will have no other answer."""
+    if taken.cancelled() or reply.done():
+        return
+    if refused := taken.result():
+        reply.set_result(Refusal(job_id=job_id, cause=refused))
 
 
 def _why_late(parcel: Parcel) -> Cause:

@@ -40,9 +40,9 @@ def evidence(
     """
     most = max(map(abs, scores), default=0.0) or 1.0
     scaled = [score / most for score in scores]  # squares cannot overflow
-    terms = len(asked) or 1
+    terms, wanted = len(asked) or 1, frozenset(asked)
     return tuple(
-        round(place + COVERAGE_WEIGHT * sum(term in words for term in asked) / terms, 6)
+        round(place + COVERAGE_WEIGHT * len(words & wanted) / terms, 6)
         for place, words in zip(standardise(scaled), held, strict=True)
     )
 
@@ -58,8 +58,9 @@ def standardise(values: Sequence[float]) -> list[float]:
     if not values:
         return []
     mean = math.fsum(values) / len(values)
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+    centred = [value - mean for value in values]
+    spread = math.hypot(*centred) / math.sqrt(len(values))
     # Below this the differences are rounding noise of the sum, not information.
     if spread <= 1e-12 * max(1.0, abs(mean)):
         return [0.0] * len(values)
-    return [(value - mean) / spread for value in values]
+    return [value / spread for value in centred]

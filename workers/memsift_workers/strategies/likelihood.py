@@ -25,10 +25,12 @@ from memsift_workers.strategies.quoting import quote
 # Natural logarithms; see `explained`.
 LEAST, MOST = -0.5, 6.0
 
-_PREFIX: dict[Language, str] = {
-    "en": "Read the memory, then write the question that it answers.\n\nMemory: {memory}\nQuestion:",
-    "zh": "下面每条记忆后面都有一个由它来回答的问题。\n\n记忆：{memory}\n问题：",
+# What stands before and after the memory. Joined rather than formatted: in half the time, for every memory.
+_PREFIX: dict[Language, tuple[str, str]] = {
+    "en": ("Read the memory, then write the question that it answers.\n\nMemory: ", "\nQuestion:"),
+    "zh": ("下面每条记忆后面都有一个由它来回答的问题。\n\n记忆：", "\n问题："),
 }
+_WISH = runtime.Likelihood()
 _SUFFIX: dict[Language, str] = {"en": " {query}", "zh": "{query}"}
 
 
@@ -74,13 +76,9 @@ class Likelihood:
 
 
 def _calls(job: RerankJob, tongue: Language, suffix: str) -> list[runtime.Call]:
+    before, after = _PREFIX[tongue]
     return [
-        runtime.Call(
-            prefix=(_PREFIX[tongue].format(memory=quote(memory.text)),),
-            suffix=suffix,
-            wish=runtime.Likelihood(),
-            namespace=job.user,
-        )
+        runtime.Call((f"{before}{quote(memory.text)}{after}",), suffix, _WISH, job.user)
         for memory in job.candidates
     ]
 
