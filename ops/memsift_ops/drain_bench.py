@@ -23,6 +23,8 @@ from memsift_schemas.sealing import KeyRing
 MEMORIES = 20
 SENTENCE = "On day {day} they talked about plan number {plan} and what it would take to get there in time. "
 SENTENCES = 5
+# Never the same twice: what was asked before is answered from memory, without the runtime.
+QUERY = "What did they say about plan {about}?"
 # Nobody waits this long; a job that is not answered by then is lost.
 ANSWER_WITHIN_S = 60.0
 
@@ -149,9 +151,10 @@ def production_job(now: datetime, *, reply_to: str | None, answer_within_s: floa
         )
         for at in range(MEMORIES)
     )
+    id_ = uuid.uuid4().hex
     return RerankJob(
-        id=uuid.uuid4().hex,
-        query="What did they say about the plan?",
+        id=id_,
+        query=QUERY.format(about=id_[:8]),
         now=now,
         candidates=memories,
         prior=tuple(1 - at / MEMORIES for at in range(MEMORIES)),

@@ -67,8 +67,9 @@ class Answers:
 
 
 def new_job(job: dict[str, Any]) -> dict[str, Any]:
-    """The same job under an id of its own."""
-    return {**job, "id": uuid.uuid4().hex}
+    """The same memories, another question: memsift would answer the same one from memory."""
+    id_ = uuid.uuid4().hex
+    return {**job, "id": id_, "query": f"{job['query'][:-1]} {id_[:8]}?"}
 
 
 async def load(system: Any, order: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
