@@ -91,7 +91,12 @@ class WorkerSettings(Settings):
     clef_concurrency: int = Field(8, ge=1, le=256, description="`clef`: requests under way at once.")
     clef_usd_per_million_tokens: float = Field(0.0, ge=0, description="`clef`: price of a paid service.")
     batch_max: int = Field(16, ge=1, le=1024, description="A micro-batch is full at this many jobs.")
-    batch_wait_ms: float = Field(8.0, ge=0, le=1000, description="How long a micro-batch waits to fill up.")
+    batch_wait_ms: float = Field(
+        8.0,
+        ge=0,
+        le=1000,
+        description="How long a micro-batch waits to fill up while another one is under way.",
+    )
     batches_in_flight: int = Field(
         4, ge=1, le=64, description="Micro-batches that may be in the runtime at once."
     )

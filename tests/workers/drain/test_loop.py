@@ -61,11 +61,23 @@ async def test_a_batch_is_full_at_its_maximum_and_in_order_of_arrival(drain, red
 
 async def test_a_short_batch_waits_to_be_topped_up(drain, redis, queue, eventually):
     running = drain(batch_wait_ms=500)
+    await redis.lpush(queue, "under way")
+    await eventually(lambda: running.batches)
     await redis.lpush(queue, "first")
     await asyncio.sleep(0.1)
     await redis.lpush(queue, "second")
-    await eventually(lambda: running.batches)
-    assert running.batches == [[b"first", b"second"]]
+    await eventually(lambda: len(running.batches) == 2)
+    assert running.batches[1] == [b"first", b"second"]
+
+
+async def test_an_idle_runtime_is_asked_at_once(drain, redis, queue, eventually):
+    running = drain(batch_wait_ms=1000)
+    await redis.lpush(queue, "first")
+    while await redis.llen(queue):
+        await asyncio.sleep(0)
+    await redis.lpush(queue, "second")
+    await eventually(lambda: len(running.batches) == 2)
+    assert running.batches == [[b"first"], [b"second"]]
 
 
 async def test_no_more_is_taken_than_there_are_slots(drain, redis, queue, eventually):

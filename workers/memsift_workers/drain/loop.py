@@ -164,7 +164,8 @@ class DrainLoop:
         return room
 
     async def _pop(self, most: int) -> tuple[list[bytes], str]:
-        wait_s = self._limits.batch_wait_ms / 1e3
+        # Nothing is gained by a wait while the runtime is idle: who comes meanwhile finds it busy, and waits.
+        wait_s = self._limits.batch_wait_ms / 1e3 if self._batches else 0.0
         if self._rescue is not None:
             return await self._rescue.pop(most, wait_s=wait_s)
         items = await self._taking.at_once(most) if self._crowded else []

@@ -1,7 +1,7 @@
 """The fake runtime behind every peer: a batch takes the same time whatever its size, a few batches at once.
 
 memsift's worker brings its own micro-batches (`MEMSIFT_RUNTIME=scripted`). What peers have in their place is
-here, as their users would write it: the same sizes, window and number of batches.
+here, as their users would write it: the same sizes, window and number of batches, and no window while it is idle.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class AsyncRuntime:
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[tuple[Job, asyncio.Future[Job]]] = asyncio.Queue()
         self._takers: list[asyncio.Task[None]] = []
+        self._under_way = 0
 
     async def rank(self, job: Job) -> Job:
         """Answer one job together with others."""
@@ -39,10 +40,12 @@ class AsyncRuntime:
         while True:
             batch = [await self._waiting.get()]
             self._fill(batch)
-            if len(batch) < BATCH_MAX:
+            if len(batch) < BATCH_MAX and self._under_way:
                 await asyncio.sleep(BATCH_WAIT_S)
                 self._fill(batch)
+            self._under_way += 1
             await asyncio.sleep(BATCH_S)
+            self._under_way -= 1
             for job, future in batch:
                 if not future.done():
                     future.set_result(answered(job))
@@ -59,6 +62,7 @@ class ThreadedRuntime:
         self._waiting: queue.SimpleQueue[tuple[Job, Future[Job]]] = queue.SimpleQueue()
         self._started = False
         self._lock = threading.Lock()
+        self._under_way = 0
 
     def rank(self, job: Job) -> Job:
         """Answer one job together with others; blocks."""
@@ -77,10 +81,14 @@ class ThreadedRuntime:
         while True:
             batch = [self._waiting.get()]
             self._fill(batch)
-            if len(batch) < BATCH_MAX:
+            if len(batch) < BATCH_MAX and self._under_way:
                 time.sleep(BATCH_WAIT_S)
                 self._fill(batch)
+            with self._lock:
+                self._under_way += 1
             time.sleep(BATCH_S)
+            with self._lock:
+                self._under_way -= 1
             for job, future in batch:
                 future.set_result(answered(job))
 
