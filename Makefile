@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 
 .PHONY: install demo up test test-fast test-clients test-typescript test-sglang test-browser test-monitoring test-deploy \
-	chaos chaos-quick lint docs docs-site clean
+	chaos chaos-quick bench-check lint docs docs-site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make test-deploy  the samples in ops/ with hadolint, Compose, systemd, kustomize, nginx (installs them as root)"
 	@echo "make chaos        break everything on purpose and count what callers got (half an hour)"
 	@echo "make chaos-quick  the same in a minute, as CI runs it"
+	@echo "make bench-check a few ratios of CPU time held against those committed"
 	@echo "make up           run Valkey, a worker and Flower on this machine"
 	@echo "make lint         ruff and mypy"
 	@echo "make docs         write the generated pages anew"
@@ -73,6 +74,9 @@ chaos: install
 
 chaos-quick: install
 	$(BIN)/memsift chaos --quick --out build/chaos.json
+
+bench-check: install
+	$(BIN)/memsift bench check
 
 lint: install
 	$(BIN)/ruff format --check

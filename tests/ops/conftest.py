@@ -10,7 +10,7 @@ def run(capsys):
     """Run a command line: exit code, stdout, stderr."""
 
     def run(*arguments):
-        code = group.run(arguments)
+        code = group.run([str(one) for one in arguments])
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 

@@ -11,7 +11,14 @@ import click
 from rich.progress import Progress
 
 from memsift_ops import bench_table, drain_bench
-from memsift_ops.commands import bench_cache, bench_gateway, bench_order, bench_queue
+from memsift_ops.commands import (
+    bench_cache,
+    bench_check,
+    bench_gateway,
+    bench_order,
+    bench_queue,
+    bench_report,
+)
 from memsift_ops.commands.version import versions
 from memsift_ops.console import print_json, stderr, waiting
 from memsift_ops.drain_bench import Round
@@ -26,10 +33,8 @@ def command() -> None:
     """Measure memsift on this machine."""
 
 
-command.add_command(bench_cache.command)
-command.add_command(bench_gateway.command)
-command.add_command(bench_order.command)
-command.add_command(bench_queue.command)
+for one in (bench_cache, bench_check, bench_gateway, bench_order, bench_queue, bench_report):
+    command.add_command(one.command)
 
 
 @command.command("drain")

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memsift_ops.evaluation.markup import Markup, tag
-from memsift_ops.evaluation.plots.canvas import WIDTH, apart, dot, label, line, names_width, shortened, svg
+from memsift_ops.evaluation.plots.amounts import amounts
+from memsift_ops.evaluation.plots.canvas import WIDTH, apart, dot, label, line, shortened, svg
 from memsift_ops.planning.capacity import Tried
 from memsift_ops.planning.simulate import Outcome
 
 LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 126, 14, 170
-ROW, BAR, VALUES = 22, 14, 46
 # An axis that spans more has room for the powers of ten alone.
 CROWDED = 150
 
@@ -67,24 +67,7 @@ def caching(found: Mapping[str, Tried]) -> Markup | None:
 
 def cards(found: Mapping[str, Tried], shown: Mapping[str, int]) -> Markup | None:
     """One bar for each row: how many cards it takes."""
-    if not shown:
-        return None
-    names = names_width(found)
-    left, most = names + 8, max(shown.values())
-    span = WIDTH - VALUES - left
-    drawn: list[Markup] = []
-    for at, name in enumerate(found):
-        y = float(at * ROW + 4)
-        number = shown.get(name)
-        drawn.append(label(names, y + 11, shortened(name, names), "name", "end"))
-        size = {"x": left, "y": y, "height": float(BAR)}
-        drawn.append(tag("rect", width=span, class_="track", **size))
-        if number is not None:
-            drawn.append(tag("rect", width=max(number / most * span, 0.5), class_=f"bar c{at}", **size))
-        told = "-" if number is None else f"{number:,}"
-        drawn.append(label(WIDTH - VALUES + 6, y + 11, told, "value"))
-    words = (f"{name}: {shown.get(name, 'none')} cards" for name in found)
-    return svg(len(found) * ROW + 8, "cards", words, *drawn)
+    return amounts({name: shown.get(name) for name in found}, "cards")
 
 
 def _curves(

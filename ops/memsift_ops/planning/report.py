@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from memsift_ops.evaluation import plots
-from memsift_ops.evaluation.markup import Markup, raw, tag
-from memsift_ops.evaluation.page import whole
-from memsift_ops.evaluation.plots.canvas import WIDTH
-from memsift_ops.evaluation.style import STYLE, colour_classes
+from memsift_ops.evaluation.markup import Markup, tag
+from memsift_ops.evaluation.page import sheet, whole
 from memsift_ops.planning import pictures, telling
 from memsift_ops.planning.capacity import Tried
 from memsift_ops.planning.request import Request
 
-GAP, CAPTION, COLUMNS = 16, 26, 2
 Cards = Mapping[str, int]
 
 
@@ -51,26 +48,7 @@ def page(asked: Request, found: Mapping[str, Tried], shown: Cards, target_ms: fl
 
 def picture(asked: Request, found: Mapping[str, Tried], shown: Cards, target_ms: float) -> str:
     """The pictures in one SVG file."""
-    parts: list[Markup] = []
-    y, row = float(GAP), 0.0
-    for at, (title, drawn) in enumerate(_pictures(found, shown, target_ms)):
-        x = GAP + at % COLUMNS * (WIDTH + 2 * GAP)
-        if at and at % COLUMNS == 0:
-            y, row = y + row, 0.0
-        height = float(drawn.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()[1])
-        parts.append(tag("text", title, x=x, y=y + CAPTION - 10, class_="head"))
-        place = f'<svg x="{x}" y="{y + CAPTION:g}" width="{WIDTH}" height="{height:g}" '
-        parts.append(raw(drawn.replace("<svg ", place, 1)))
-        row = max(row, CAPTION + height + GAP)
-    size = {"width": COLUMNS * (WIDTH + 2 * GAP), "height": y + row}
-    style = tag("style", raw(f"{STYLE}{colour_classes()} text {{ font-family: system-ui, sans-serif; }}"))
-    ground = tag("rect", fill="var(--card)", **size)
-    box = f"0 0 {size['width']:g} {size['height']:g}"
-    about = tag("title", telling.load(asked))
-    drawing = tag(
-        "svg", about, style, ground, *parts, xmlns="http://www.w3.org/2000/svg", viewBox=box, **size
-    )
-    return drawing + "\n"
+    return sheet(telling.load(asked), _pictures(found, shown, target_ms))
 
 
 def _pictures(found: Mapping[str, Tried], shown: Cards, target_ms: float) -> list[tuple[str, Markup]]:

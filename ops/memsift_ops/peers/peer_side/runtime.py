@@ -1,7 +1,7 @@
 """The fake runtime behind every peer: a batch takes the same time whatever its size, a few batches at once.
 
 memsift's worker brings its own micro-batches (`MEMSIFT_RUNTIME=scripted`). What peers have in their place is
-here, as their users would write it: the same sizes, window and number of batches, and no window while it is idle.
+here, as their users would write it: the same sizes, window and number of batches, no window while it is idle.
 """
 
 from __future__ import annotations

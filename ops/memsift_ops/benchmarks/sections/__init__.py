@@ -1,0 +1,12 @@
+"""Each benchmark's part of the page: a function from its result file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from memsift_ops.benchmarks.section import Section
+from memsift_ops.benchmarks.sections import queue
+
+# The order of the page.
+SECTIONS: Mapping[str, Callable[[Mapping[str, Any], str], Section]] = {"queue": queue.section}
