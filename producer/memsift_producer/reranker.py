@@ -16,6 +16,7 @@ from memsift_producer.forgetting import forget
 from memsift_producer.meter import Meter
 from memsift_producer.observed import Observed
 from memsift_producer.parts import assemble
+from memsift_producer.prefilter import read
 from memsift_producer.preparation import Prepared, Question, prepare, prepare_warm_up
 from memsift_producer.reranking import Reranking
 from memsift_producer.watch import OnBreaker
@@ -191,6 +192,7 @@ class Reranker:
         __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
         started = self._clock.monotonic()
         with Observed(self.metrics) as call:
+            await read(question.memories or ())
             prepared = prepare(
                 question,
                 settings=self.settings,
@@ -259,6 +261,7 @@ class Reranker:
         )
         if not memories:
             return False
+        await read(memories)
         job, raw = prepare_warm_up(question, settings=self.settings, clock=self._clock, ring=self._ring)
         if self._closed or not self._tasks or self.breaker.away or self.breaker.is_open:
             return False

@@ -12,12 +12,15 @@ from rich.progress import Progress
 
 from memsift_ops import bench_table, drain_bench
 from memsift_ops.commands import (
+    bench_batch,
     bench_cache,
     bench_check,
     bench_gateway,
     bench_order,
+    bench_producer,
     bench_queue,
     bench_report,
+    bench_start,
 )
 from memsift_ops.commands.version import versions
 from memsift_ops.console import print_json, stderr, waiting
@@ -33,7 +36,17 @@ def command() -> None:
     """Measure memsift on this machine."""
 
 
-for one in (bench_cache, bench_check, bench_gateway, bench_order, bench_queue, bench_report):
+for one in (
+    bench_batch,
+    bench_cache,
+    bench_check,
+    bench_gateway,
+    bench_order,
+    bench_producer,
+    bench_queue,
+    bench_report,
+    bench_start,
+):
     command.add_command(one.command)
 
 

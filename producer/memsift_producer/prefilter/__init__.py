@@ -3,6 +3,7 @@
 from memsift_producer.prefilter.explanation import Seen, Signal, explain, weights
 from memsift_producer.prefilter.kinds import by_kind, guess_kind
 from memsift_producer.prefilter.prefilter import Prefiltered, Weighing, prefilter
+from memsift_producer.prefilter.reading import read
 
 __all__ = [
     "Prefiltered",
@@ -13,5 +14,6 @@ __all__ = [
     "explain",
     "guess_kind",
     "prefilter",
+    "read",
     "weights",
 ]

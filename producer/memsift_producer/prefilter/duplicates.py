@@ -76,7 +76,7 @@ def _newness(memory: Memory) -> float:
 
 def _alike(memories: Sequence[Memory]) -> Pairs:
     """Pairs that may be duplicates: a symmetric N × N matrix, False on the diagonal."""
-    bags = [_words(memory.text).distinct for memory in memories]
+    bags = [words(memory.text).distinct for memory in memories]
     alike = _contained(bags)
     for places in _by_dimension(memories).values():
         unit = unit_rows([memories[place].embedding or () for place in places]).astype(np.float32)
@@ -114,7 +114,7 @@ def _by_dimension(memories: Sequence[Memory]) -> dict[int, list[int]]:
 
 def _same(newer: Memory, older: Memory) -> bool:
     """Whether a pair that may be duplicates is one, by a look at the texts."""
-    first, second = _words(newer.text).sequence, _words(older.text).sequence
+    first, second = words(newer.text).sequence, words(older.text).sequence
     embedded = newer.embedding and older.embedding and len(newer.embedding) == len(older.embedding)
     # An embedding hardly tells who lends whom; a rewording has other words, not the same in another order.
     if (not embedded or _same_words(first, second)) and not _in_order(first, second):
@@ -137,7 +137,7 @@ def _in_order(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return f" {' '.join(shorter)} " in f" {' '.join(longer * 2)} "
 
 
-class _Words(NamedTuple):
+class Words(NamedTuple):
     """What the text measure sees of a text.
 
     Attributes:
@@ -150,10 +150,11 @@ class _Words(NamedTuple):
 
 
 @lru_cache(CACHED_TEXTS)
-def _words(text: str) -> _Words:
+def words(text: str) -> Words:
+    """What the text measure sees of a text."""
     plain = _CHINESE_FILLERS.sub("", _NEGATION.sub(" not", fold(text)))
     found = _WORD.findall(plain)
     # A text of nothing but fillers and signs stands for itself.
     sequence = tuple([stem(word) for word in found if word not in _FILLERS]) or (text,)
     distinct = np.array([hash(word) for word in set(sequence)], dtype=np.int64)
-    return _Words(sequence, distinct)
+    return Words(sequence, distinct)

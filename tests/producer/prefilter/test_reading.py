@@ -1,0 +1,54 @@
+"""New texts are read a few at a time."""
+
+import asyncio
+
+from memsift_producer.prefilter.duplicates import words
+from memsift_producer.prefilter.reading import AT_ONCE, read
+from memsift_producer.prefilter.tokens import keywords
+from memsift_schemas.memory import MAX_MEMORY_CHARS, Memory
+
+
+async def turns_of_others(memories):
+    """How often somebody else got a turn meanwhile."""
+    count, done = 0, False
+
+    async def other():
+        nonlocal count
+        while not done:
+            count += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(other())
+    await asyncio.sleep(0)
+    before = count
+    await read(memories)
+    found, done = count - before, True
+    await task
+    return found
+
+
+def texts(name, many):
+    return [{"id": f"{at}", "text": f"{name} {at} is written here", "created_at": None} for at in range(many)]
+
+
+async def test_others_get_their_turn_between_new_texts():
+    assert await turns_of_others(texts("first seen", 5 * AT_ONCE)) == 5
+
+
+async def test_known_texts_take_no_turn():
+    known = texts("known", 3 * AT_ONCE)
+    await read(known)
+    assert await turns_of_others(known) == 0
+
+
+async def test_what_the_prefilter_looks_up_is_there():
+    (one,) = texts("looked up", 1)
+    await read([Memory.model_validate(one)])
+    missed = keywords.cache_info().misses, words.cache_info().misses
+    keywords(one["text"])
+    words(one["text"])
+    assert (keywords.cache_info().misses, words.cache_info().misses) == missed
+
+
+async def test_what_is_no_memory_is_left_to_the_validation():
+    await read([{}, {"text": None}, "text", 7, {"text": "x" * (MAX_MEMORY_CHARS + 1)}])
