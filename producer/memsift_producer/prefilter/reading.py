@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memsift_producer.prefilter.duplicates import words
-from memsift_producer.prefilter.kinds import guess_kind
 from memsift_producer.prefilter.tokens import keywords
 from memsift_schemas.memory import MAX_MEMORY_CHARS, Memory
 
@@ -34,7 +33,6 @@ async def read(memories: Sequence[Memory | Mapping[str, Any]]) -> None:
             missed = now
             for text in some:
                 words(text)
-                guess_kind(text)
             await asyncio.sleep(0)
             missed = keywords.cache_info().misses
 
