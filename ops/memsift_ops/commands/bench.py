@@ -19,6 +19,7 @@ from memsift_ops.commands import (
     bench_order,
     bench_producer,
     bench_queue,
+    bench_rank,
     bench_report,
     bench_start,
 )
@@ -44,6 +45,7 @@ for one in (
     bench_order,
     bench_producer,
     bench_queue,
+    bench_rank,
     bench_report,
     bench_start,
 ):

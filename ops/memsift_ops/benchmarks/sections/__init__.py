@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memsift_ops.benchmarks.section import Section
-from memsift_ops.benchmarks.sections import batch, producer, queue, start
+from memsift_ops.benchmarks.sections import batch, producer, queue, rank, start
 
 # The order of the page.
 SECTIONS: Mapping[str, Callable[[Mapping[str, Any], str], Section]] = {
     "queue": queue.section,
     "producer": producer.section,
     "batch": batch.section,
+    "rank": rank.section,
     "start": start.section,
 }
