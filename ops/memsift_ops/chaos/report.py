@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import psutil
 from rich.console import Console
 from rich.table import Table
 
+from memsift_ops.benchmarks import record
 from memsift_ops.chaos.checks import Check, quantile
 from memsift_ops.chaos.stage import Result
-from memsift_ops.commands.version import versions
 
 
 def as_json(results: Sequence[Result], found: Mapping[str, int], *, seed: int, quick: bool) -> dict[str, Any]:
@@ -48,13 +45,8 @@ def as_json(results: Sequence[Result], found: Mapping[str, int], *, seed: int, q
         "scenarios": {result.name: _scenario(result) for result in results},
         "seed": seed,
         "quick": quick,
-        "machine": {
-            "system": platform.platform(),
-            "cpus": os.cpu_count(),
-            "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
-            "load_average": os.getloadavg(),
-        },
-        "versions": versions(),
+        # For `memsift bench report`, which shows the overload.
+        **record.begun("overload", {"seed": seed, "quick": quick}),
     }
 
 

@@ -11,13 +11,13 @@ import click
 from rich.progress import Progress
 from rich.table import Table
 
+from memsift_ops.benchmarks import record
 from memsift_ops.cache_bench import options
 from memsift_ops.cache_bench import sessions as conversations
 from memsift_ops.cache_bench.layouts import NAMES
 from memsift_ops.cache_bench.running import run
 from memsift_ops.cache_bench.sessions import Session
 from memsift_ops.cache_bench.summary import summarise
-from memsift_ops.commands.version import versions
 from memsift_ops.console import print_json, stderr, stdout, waiting
 from memsift_ops.stack import Stack
 from memsift_schemas import settings as settings_module
@@ -49,6 +49,7 @@ MEANING = {
     help=f"Candidates that the model reads: all, a single stage; {KEPT} is what the prefilter leaves else.",
 )
 @click.option("--seed", default=1, show_default=True, help="Of the choice of sessions.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the same as JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     *,
@@ -58,6 +59,7 @@ def command(
     sessions: int,
     keep: int,
     seed: int,
+    out: Path | None,
     as_json: bool,
 ) -> int:
     """Replay sessions on the real engine in four layouts of the prompt, and count what the cache serves.
@@ -73,13 +75,15 @@ def command(
         task = progress.add_task("sessions", total=len(chosen) * len(NAMES))
         step: Callable[[], None] = lambda: progress.advance(task)  # noqa: E731
         played, server = asyncio.run(run(chosen, settings, keep=keep, progress=step))
+    asked = {"keep": keep, "turns": turns, "seed": seed, "runtime": settings.runtime}
     report = {
+        **record.begun("cache", asked),
         **summarise(played),
         "server": server,
         "sessions": [{"name": one.name, "turns": len(one.cases)} for one in chosen],
-        "arguments": {"keep": keep, "turns": turns, "seed": seed, "runtime": settings.runtime},
-        "versions": versions(),
     }
+    if out is not None:
+        record.write(out, report)
     if as_json:
         print_json(report)
     else:

@@ -60,6 +60,11 @@ class Client:
         self._process.kill()
         self._process.wait()
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
     def do(self, order: Mapping[str, Any], *, seconds: float) -> dict[str, Any]:
         """Let it do something and wait for its word.
 

@@ -82,7 +82,7 @@ def measure(
     """
     told = variables(
         url,
-        _job_file(folder),
+        job_file(folder),
         batch_ms=plan.batch_ms,
         wait_ms=plan.wait_ms,
         batch_max=plan.batch_max,
@@ -111,7 +111,12 @@ def measure(
     return {"drain": drain, "loads": loads}
 
 
-def _job_file(folder: Path) -> Path:
+def job_file(folder: Path) -> Path:
+    """Write the job that every system is sent, as JSON.
+
+    Args:
+        folder: where to.
+    """
     job = production_job(datetime.now(UTC), reply_to=None, answer_within_s=3600.0)
     path = folder / "job.json"
     path.write_text(json.dumps(wire.dump_job(job)), encoding="utf-8")

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from memsift_ops.benchmarks import record
 from tests.ops.benchmarks.made_up import queue_result
 
 
@@ -72,3 +73,41 @@ def test_two_results_of_one_benchmark_are_refused(run, tmp_path, written):
 
 def test_nowhere_to_write_is_refused(run, written):
     assert run("bench", "report", written(queue_result()))[0] == 2
+
+
+def test_the_overload_of_a_chaos_run_and_the_cache_are_on_the_page(run, tmp_path, written):
+    check = {"promise": "in the storm, answers by the model over capacity", "measured": 0.95}
+    overload = {
+        "calls": 1000,
+        "answered_by_model": 400,
+        "capacity_per_s": 53.0,
+        "storm_thirds": [0.94, 0.95, 0.96],
+        "normal_after_s": 0.3,
+        "checks": [check],
+    }
+    chaos = {**record.begun("overload", {}), "scenarios": {"overload": overload}}
+    layout = {
+        "cached_share": 0.9,
+        "prefill_tokens_per_turn": 100.0,
+        "p50_ms_from_turn_2": 20.0,
+        "hit_at_3": 1.0,
+    }
+    cache = {
+        **record.begun("cache", {"runtime": "embedded"}),
+        "layouts": {"naive": layout, "deck": layout},
+        "naive_over": {"deck": {"wall": 3.4, "least": 3.0, "most": 4.0}},
+    }
+    asked = ("bench", "report", written(chaos, "a.json"), written(cache, "b.json"), "--docs", tmp_path)
+    assert run(*asked)[0] == 0
+    page = (tmp_path / "benchmarks.md").read_text()
+    assert "94.0%, 95.0%, 96.0%" in page
+    assert "3.4x (3.0-4.0)" in page
+    assert page.index("The prefix cache") < page.index("Overload")
+
+
+@pytest.mark.stack
+def test_flame_graphs_of_both_sides(run, tmp_path):
+    code, _, said = run("bench", "profile", tmp_path, "--rate", "50", "--seconds", "3")
+    assert code == 0, said
+    assert "rerank" in (tmp_path / "producer.svg").read_text()
+    assert "BatchHandler" in (tmp_path / "worker.svg").read_text()

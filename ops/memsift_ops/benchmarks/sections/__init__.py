@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memsift_ops.benchmarks.section import Section
-from memsift_ops.benchmarks.sections import batch, producer, queue, rank, start
+from memsift_ops.benchmarks.sections import batch, cache, overload, producer, queue, rank, start
 
 # The order of the page.
 SECTIONS: Mapping[str, Callable[[Mapping[str, Any], str], Section]] = {
@@ -14,5 +14,7 @@ SECTIONS: Mapping[str, Callable[[Mapping[str, Any], str], Section]] = {
     "producer": producer.section,
     "batch": batch.section,
     "rank": rank.section,
+    "cache": cache.section,
+    "overload": overload.section,
     "start": start.section,
 }
