@@ -20,7 +20,11 @@ class Users:
 
     def __init__(self, keep: int) -> None:
         self._settings = ProducerSettings(prefilter_keep=keep)
-        self._cases = [session.cases[0] for session in sessions.own()]
+        # No more than are kept: else a question would choose, and not all find theirs in the cache.
+        self._cases = [
+            dataclasses.replace(case, memories=case.memories[:keep])
+            for case in (session.cases[0] for session in sessions.own())
+        ]
         self._numbers = itertools.count(1)
 
     def ask(self, user: int) -> RerankJob:
