@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests import debian
 from tests.browser import accessibility, environment
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -61,6 +62,6 @@ def test_a_request_to_another_host_is_seen_and_goes_nowhere(page):
 
 
 def test_without_a_browser_it_is_told_what_to_install(monkeypatch):
-    monkeypatch.setattr(environment.shutil, "which", lambda name: None)
+    monkeypatch.setattr(debian.shutil, "which", lambda name, path=None: None)
     with pytest.raises(SystemExit, match="apt-get install chromium"):
         environment.install()
