@@ -6,7 +6,7 @@ import orjson
 import pytest
 import sentry_sdk
 
-from memsift_schemas import WorkerSettings
+from memsift_schemas import SystemClock, WorkerSettings
 from memsift_workers import observability, tracing
 from memsift_workers.faults import describe
 from memsift_workers.runtimes.base import RuntimeGarbage
@@ -86,7 +86,7 @@ def test_integrations_that_record_arguments_are_off(sentry):
 
 def test_errors_of_a_batch_carry_job_ids_and_nothing_else_of_the_jobs(sentry):
     jobs = [job(query=SECRET, user=SECRET, session=SECRET) for _ in range(3)]
-    with tracing.ranking(jobs, queue="q", now=NOW.timestamp()):
+    with tracing.ranking(jobs, queue="q", popped_at=NOW.timestamp(), clock=SystemClock()):
         logging.getLogger("memsift.worker").error("a job falls back")
         fail(ValueError(SECRET))
     logging.getLogger("memsift.worker").error("another error")
