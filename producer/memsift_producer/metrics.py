@@ -35,7 +35,7 @@ _NOBODY, _NO_CAUSE = "none", "none"
 class Metrics(Meter):
     """Counts what becomes of calls; one for all `Reranker`s of a process.
 
-    Measured: 7 us of CPU a call.
+    Measured, the fastest of 60 runs: 6 us of CPU a call.
 
     Args:
         registry: where to register; None for prometheus_client's default one. Where processes share a

@@ -1,4 +1,8 @@
-"""What a worker counts of its batches. Measured: 5 us of CPU a job with metrics, 0.2 without."""
+"""What a worker counts of its batches.
+
+Measured, batches of 16, the fastest of 60 runs: 7 us of CPU a job, 14 where processes share a directory, 0.02
+without metrics.
+"""
 
 from __future__ import annotations
 
