@@ -10,6 +10,7 @@ import orjson
 from memsift_ops import services
 from memsift_schemas.keys import breaker_key, own_key, own_lists_key
 from memsift_schemas.message import sent_at
+from memsift_schemas.settings import ProducerSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,16 @@ def read(url: str, queue: str, *, deadline_s: float, queue_max: int) -> Status:
         waiting = _queue(client, queue, now)
         workers = {name: _card(raw) for name, raw in services.cards(client, queue).items()}
     return Status(breaker, waiting, workers, _troubles(breaker, waiting, workers, deadline_s, queue_max))
+
+
+def read_as(frontend: ProducerSettings) -> Status:
+    """Look once, with the eyes of a frontend; raises as `read`."""
+    return read(
+        frontend.redis_url,
+        frontend.queue,
+        deadline_s=frontend.deadline_ms / 1e3,
+        queue_max=frontend.queue_max,
+    )
 
 
 def _breaker(fields: dict[bytes, bytes], now: float) -> BreakerStatus:

@@ -24,12 +24,7 @@ def command(*, as_json: bool) -> int:
     """
     settings = settings_module.load(ProducerSettings)
     try:
-        found = status.read(
-            settings.redis_url,
-            settings.queue,
-            deadline_s=settings.deadline_ms / 1e3,
-            queue_max=settings.queue_max,
-        )
+        found = status.read_as(settings)
     except (RedisError, OSError) as fault:
         raise Failure(
             f"Redis does not answer ({type(fault).__name__}): check MEMSIFT_REDIS_URL and the server"

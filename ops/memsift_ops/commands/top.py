@@ -62,12 +62,7 @@ def _look() -> Callable[[], Frame | Failure]:
 
     def look() -> Frame | Failure:
         try:
-            found = status.read(
-                settings.redis_url,
-                settings.queue,
-                deadline_s=settings.deadline_ms / 1e3,
-                queue_max=settings.queue_max,
-            )
+            found = status.read_as(settings)
         except REDIS_FAULTS as fault:
             kind = type(fault).__name__
             return Failure(f"Redis does not answer ({kind}): check MEMSIFT_REDIS_URL and the server")

@@ -53,15 +53,6 @@ def run(redis, queue, clock):
     return handle
 
 
-@pytest.fixture
-def make(queue):
-    def build(**fields):
-        whole = job(reply_to=f"{queue}:reply:t", **fields)
-        return whole, message.build(whole, wire.encode_job(whole), queue)
-
-    return build
-
-
 async def test_a_job_is_ranked_replied_and_told(run, make, redis, queue):
     whole, raw = make()
     replies, events, tally = await run([raw])

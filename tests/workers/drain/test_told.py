@@ -2,13 +2,13 @@
 
 import pytest
 
-from memsift_schemas import WorkerSettings, message, wire
+from memsift_schemas import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.popped import Popped
 from memsift_workers.strategies.likelihood import Likelihood
 from tests.fakes import FakeRuntime, local_ranker
-from tests.samples import NOW, job
+from tests.samples import NOW
 
 
 class Nobody:
@@ -30,15 +30,6 @@ def handler(redis, queue, clock):
         clock=clock,
         events=EventStream(Nobody()),
     )
-
-
-@pytest.fixture
-def make(queue):
-    def build(**fields):
-        whole = job(reply_to=f"{queue}:reply:t", **fields)
-        return whole, message.build(whole, wire.encode_job(whole), queue)
-
-    return build
 
 
 async def test_a_refusal_is_a_line_with_its_job_and_its_cause(handler, make, clock, caplog):
