@@ -63,6 +63,7 @@ test-sglang: install
 
 test-browser: install
 	$(BIN)/python -m tests.browser.environment
+	$(BIN)/python -m tests.monitoring.environment
 	MEMSIFT_TEST_BROWSER=1 $(BIN)/python -m pytest -m browser
 
 test-deploy: install
