@@ -132,6 +132,9 @@ def _worker(queue: str) -> list[Command]:
         ("LPUSH", shadow_key(queue), ""),
         ("HINCRBY", shadow_tally_key(queue), "", "0"),
         ("EVAL", "return 1", "1", queue),
+        # For metrics.
+        ("INFO", "memory"),
+        ("HGETALL", breaker_key(queue)),
         # Celery: its own queue, remote control, events.
         ("BRPOP", f"{queue}.celery", "1"),
         ("SADD", "_kombu.binding.celery.pidbox", ""),
