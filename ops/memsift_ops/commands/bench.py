@@ -23,6 +23,7 @@ from memsift_ops.commands import (
     bench_rank,
     bench_report,
     bench_start,
+    bench_worker,
 )
 from memsift_ops.commands.version import versions
 from memsift_ops.console import print_json, stderr, waiting
@@ -50,6 +51,7 @@ for one in (
     bench_rank,
     bench_report,
     bench_start,
+    bench_worker,
 ):
     command.add_command(one.command)
 

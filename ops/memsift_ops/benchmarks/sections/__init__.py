@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memsift_ops.benchmarks.section import Section
-from memsift_ops.benchmarks.sections import batch, cache, overload, producer, queue, rank, start
+from memsift_ops.benchmarks.sections import batch, cache, overload, producer, queue, rank, start, worker
 
 # The order of the page.
 SECTIONS: Mapping[str, Callable[[Mapping[str, Any], str], Section]] = {
     "queue": queue.section,
+    "worker": worker.section,
     "producer": producer.section,
     "batch": batch.section,
     "rank": rank.section,
