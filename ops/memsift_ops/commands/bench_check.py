@@ -14,7 +14,7 @@ from memsift_ops.errors import Failure, Refused
 from memsift_ops.peers.round import Plan
 from memsift_ops.peers.running import compare, install
 from memsift_ops.peers.summary import ratios
-from memsift_ops.peers.systems import MEMSIFT, systems
+from memsift_ops.peers.systems import MEMSIFT, QUEUE_ALONE, systems
 
 # One peer that is light to install, one load and a backlog: two minutes.
 BESIDE = "saq"
@@ -62,7 +62,7 @@ def command(*, measured: Path | None, path: Path, write: bool, as_json: bool) ->
 
 
 def _measure() -> dict[str, Any]:
-    chosen = [systems()[MEMSIFT], systems()[BESIDE]]
+    chosen = [systems()[name] for name in (MEMSIFT, QUEUE_ALONE, BESIDE)]
     with waiting("looking for the systems' environments") as said:
         install(chosen, said)
         rounds, failed = compare(chosen, PLAN, rounds=ROUNDS, progress=said)
@@ -89,8 +89,8 @@ def _told(one: Verdict) -> dict[str, Any]:
 
 
 def _show(verdicts: list[Verdict]) -> None:
-    click.echo(f"{'':<42}{'baseline':>9}{'least':>7}{'now':>7}")
+    click.echo(f"{'':<56}{'baseline':>9}{'least':>7}{'now':>7}")
     for one in verdicts:
         now = "-" if one.found is None else f"{one.found:.2f}"
         worse = "  worse" if one.worse else ""
-        click.echo(f"{one.name:<42}{one.expected:>9.2f}{one.least:>7.2f}{now:>7}{worse}")
+        click.echo(f"{one.name:<56}{one.expected:>9.2f}{one.least:>7.2f}{now:>7}{worse}")

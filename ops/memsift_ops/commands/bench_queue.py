@@ -16,11 +16,16 @@ from memsift_ops.errors import Refused
 from memsift_ops.peers.round import DEADLINE_MS, IDLE, Plan
 from memsift_ops.peers.running import compare, described, install
 from memsift_ops.peers.summary import summarise
-from memsift_ops.peers.systems import MEMSIFT, System, systems
+from memsift_ops.peers.systems import MEMSIFT, QUEUE_ALONE, System, systems
 
 RATES = (IDLE, "50", "200", "500", "1000")
 # What fits into a minute, where the environments are there.
-QUICK = {"systems": (MEMSIFT, "celery", "saq"), "rates": (IDLE, "200"), "seconds": 3.0, "backlog": 600}
+QUICK = {
+    "systems": (MEMSIFT, QUEUE_ALONE, "celery", "saq"),
+    "rates": (IDLE, "200"),
+    "seconds": 3.0,
+    "backlog": 600,
+}
 BATCHED, NOTHING = "batched", "nothing"
 
 
@@ -174,6 +179,6 @@ def _show(found: dict[str, Any], title: str = "Enqueue to result") -> None:
     for name, each in found["ratios"].items():
         core = each["jobs_per_worker_core"]
         click.echo(
-            f"{name:<15} memsift does {core['median']:.1f} times its jobs per worker core "
+            f"{name:<28} memsift does {core['median']:.1f} times its jobs per worker core "
             f"({core['least']:.1f} to {core['most']:.1f})"
         )

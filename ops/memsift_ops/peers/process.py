@@ -8,17 +8,16 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from memsift_ops import services
 from memsift_ops.benchmarks.cpu_clock import cpu_s
 from memsift_ops.child import Child
 from memsift_ops.errors import Failure
 from memsift_ops.peers import environments
-from memsift_ops.peers.systems import HERE, MEMSIFT, System
+from memsift_ops.peers.systems import HERE, System
 
 # How long an answer of the client may take beyond what it was asked to do.
 PATIENCE_S = 60.0
@@ -35,9 +34,9 @@ class Client:
 
     def __init__(self, system: System, environment: Mapping[str, str]) -> None:
         self._name = system.name
-        package = "memsift_ops.peers.peer_side" if system.name == MEMSIFT else "peer_side"
+        package = "memsift_ops.peers.peer_side" if system.ours else "peer_side"
         self._process = subprocess.Popen(
-            (str(_python(system)), "-m", f"{package}.driver", system.module),
+            (str(_python(system)), "-m", f"{package}.driver", system.driven_by),
             env=dict(environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -116,10 +115,7 @@ class Worker:
     """A system's worker."""
 
     def __init__(self, system: System, environment: Mapping[str, str]) -> None:
-        if system.name == MEMSIFT:
-            command: Sequence[str] = services.worker_command("bench", "WARNING")
-        else:
-            command = (str(_python(system)), *system.worker)
+        command = (str(_python(system)), *system.worker)
         self._child = Child(
             f"{system.name} worker", command, environment={**environment, **system.environment}
         )
@@ -194,6 +190,6 @@ def for_peer(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _python(system: System) -> Path:
-    if system.name == MEMSIFT:
+    if system.ours:
         return Path(sys.executable)
     return environments.python(system.name, system.packages)

@@ -17,7 +17,7 @@ from memsift_ops.benchmarks.cpu_clock import cpu_s
 from memsift_ops.drain_bench import production_job
 from memsift_ops.errors import Failure
 from memsift_ops.peers.process import Client, Worker, for_peer, variables
-from memsift_ops.peers.systems import MEMSIFT, System
+from memsift_ops.peers.systems import System
 from memsift_schemas import wire
 
 # Calls that come one by one, each long after the other's answer.
@@ -88,7 +88,7 @@ def measure(
         batch_max=plan.batch_max,
         batches=plan.batches,
     )
-    environment = told if system.name == MEMSIFT else for_peer(told)
+    environment = told if system.ours else for_peer(told)
     server = redis.Redis.from_url(url)
     loads: dict[str, Any] = {}
     with contextlib.ExitStack() as stack:

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from memsift_ops.peers.systems import MEMSIFT
+from memsift_ops.peers.systems import MEMSIFT, QUEUE_ALONE
 
 Round = Mapping[str, Any]
 PERCENTILES = (50, 95, 99)
@@ -84,16 +84,15 @@ def ratios(rounds: Mapping[str, Sequence[Round]]) -> dict[str, Any]:
     """For each peer how many times memsift's its numbers are, paired round by round.
 
     Every ratio is better the larger it is: a peer's time over memsift's, memsift's jobs over a peer's.
-    `producer_aside_us` leaves out memsift's prefilter, since no peer has one.
+    `producer_aside_us` leaves out memsift's prefilter, since no peer has one. Under `NAME (queue alone)` is
+    the same beside memsift's worker without prompts and scores, since no peer's task has those either.
     """
-    if MEMSIFT not in rounds:
-        return {}
-    ours = rounds[MEMSIFT]
-    return {
-        name: _ratios(ours, theirs)
-        for name, theirs in rounds.items()
-        if name != MEMSIFT and len(theirs) == len(ours)
-    }
+    found = {}
+    for ours, told in ((MEMSIFT, "{}"), (QUEUE_ALONE, "{} (queue alone)")):
+        for name, theirs in rounds.items():
+            if name not in {MEMSIFT, QUEUE_ALONE} and len(theirs) == len(rounds.get(ours, ())):
+                found[told.format(name)] = _ratios(rounds[ours], theirs)
+    return found
 
 
 def _ratios(ours: Sequence[Round], theirs: Sequence[Round]) -> dict[str, Any]:

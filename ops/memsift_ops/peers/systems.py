@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
-MEMSIFT = "memsift"
+MEMSIFT, QUEUE_ALONE = "memsift", "memsift-queue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class System:
         worker: arguments of the interpreter that start its worker.
         about: how it is set up.
         environment: more variables for its worker.
+        module: the name of its module in `peer_side`, before `_system`; empty for its own name.
     """
 
     name: str
@@ -29,11 +30,17 @@ class System:
     worker: Sequence[str]
     about: str
     environment: Mapping[str, str] = field(default_factory=dict)
+    module: str = ""
 
     @property
-    def module(self) -> str:
+    def ours(self) -> bool:
+        """Whether it is memsift, in one setup or another: it runs in our own environment."""
+        return not self.packages
+
+    @property
+    def driven_by(self) -> str:
         """The name of its module in `peer_side`, before `_system`."""
-        return self.name.replace("-", "_")
+        return self.module or self.name.replace("-", "_")
 
 
 @functools.cache

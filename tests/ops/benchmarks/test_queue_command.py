@@ -14,18 +14,19 @@ TINY = ("--task", "batched", "--rate", "50", "--seconds", "1", "--rounds", "1", 
 
 
 @pytest.mark.stack
-def test_memsift_alone(run, tmp_path):
+@pytest.mark.parametrize("name", ["memsift", "memsift-queue"])
+def test_memsift_alone(run, tmp_path, name):
     out = tmp_path / "queue.json"
-    code, printed, _ = run("bench", "queue", "--system", "memsift", *TINY, "--out", out, "--json")
+    code, printed, _ = run("bench", "queue", "--system", name, *TINY, "--out", out, "--json")
     assert code == 0
-    told = json.loads(printed)["systems"]["memsift"]
+    told = json.loads(printed)["systems"][name]
     assert told["drain_jobs_per_s"] > 0
     assert told["50"]["lost"] == 0
     # A batch takes 15 ms: an answer in less came from somewhere else.
     assert told["50"]["p50_ms"] > 15
     assert told["50"]["worker_cpu_us"] > 0
     written = json.loads(out.read_text())
-    assert len(written["rounds"]["memsift"][0]["loads"]["50"]["ms"]) == told["50"]["calls"]
+    assert len(written["rounds"][name][0]["loads"]["50"]["ms"]) == told["50"]["calls"]
     assert written["machine"]["cores"]
 
 
@@ -53,7 +54,8 @@ def test_unknown_systems_and_rates_are_refused(run):
 def test_every_package_is_pinned():
     for system in systems().values():
         assert all(package.count("==") == 1 for package in system.packages)
-        assert bool(system.packages) == bool(system.worker)
+        assert system.worker
+        assert system.ours == system.name.startswith("memsift")
 
 
 def test_an_environment_is_named_by_its_packages(monkeypatch, tmp_path):

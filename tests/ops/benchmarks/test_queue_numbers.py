@@ -59,6 +59,15 @@ def test_a_worker_is_not_praised_for_what_it_did_not_do():
     assert found["200"]["worker_cpu_us"] == pytest.approx(10 * found["idle"]["worker_cpu_us"])
 
 
+def test_peers_stand_beside_the_queue_alone_too():
+    found = ratios(
+        {"memsift": [one_round()], "memsift-queue": [one_round(slow=0.5)], "saq": [one_round(slow=2.0)]}
+    )
+    assert set(found) == {"saq", "saq (queue alone)"}
+    assert found["saq"]["jobs_per_worker_core"]["median"] == 2.0
+    assert found["saq (queue alone)"]["jobs_per_worker_core"]["median"] == 4.0
+
+
 def test_without_memsift_there_are_no_ratios():
     assert ratios({"saq": [one_round()]}) == {}
 
