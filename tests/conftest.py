@@ -1,6 +1,7 @@
 """What every test may use: a real Valkey, a manual clock, jobs to send."""
 
 import asyncio
+import os
 import signal
 import uuid
 
@@ -24,6 +25,7 @@ settings.register_profile(
 )
 settings.load_profile("memsift")
 
+OURS = ("MEMSIFT_", "PROMETHEUS_")
 # The later a marker stands here, the later its tests run: a mistake shows in the first seconds.
 SLOW_MARKERS = ("stack", "install", "engine", "monitoring", "clients", "deploy", "sglang", "browser")
 
@@ -37,6 +39,17 @@ def pytest_collection_modifyitems(items):
         return max((at + 1 for at, name in enumerate(SLOW_MARKERS) if name in names), default=0)
 
     items.sort(key=slowness)
+
+
+@pytest.fixture(autouse=True)
+def settings_of_this_test_alone():
+    """What a command wrote into the environment, such as a log level, is no other test's."""
+    before = {name: value for name, value in os.environ.items() if name.startswith(OURS)}
+    yield
+    for name in [name for name in os.environ if name.startswith(OURS)]:
+        if name not in before:
+            del os.environ[name]
+    os.environ.update(before)
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,11 @@ from memsift_ops.stack import Stack
 
 @pytest.fixture(scope="session")
 def stack():
-    with Stack(f"test:{uuid.uuid4().hex[:12]}") as started, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MEMSIFT_RANKER", "jev")
+    with Stack(f"test:{uuid.uuid4().hex[:12]}") as started:
         started.start_valkey()
-        started.start_worker()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("MEMSIFT_RANKER", "jev")
+            started.start_worker()
         yield started
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from memsift_producer.prefilter.duplicates import words
 from memsift_producer.prefilter.tokens import keywords
 from memsift_schemas.memory import MAX_MEMORY_CHARS, Memory
+from memsift_schemas.text import is_clean
 
 # New ones take 30-70 us each.
 AT_ONCE = 8
@@ -40,6 +41,6 @@ async def read(memories: Sequence[Memory | Mapping[str, Any]]) -> None:
 def _texts(memories: Sequence[Memory | Mapping[str, Any]]) -> Iterator[str]:
     for memory in memories:
         text = memory.get("text") if isinstance(memory, Mapping) else getattr(memory, "text", None)
-        # A longer one is cut first, so that this one is never looked up.
-        if isinstance(text, str) and len(text) <= MAX_MEMORY_CHARS:
+        # A longer one is cut first, so that this one is never looked up; nor is one that is no clean text.
+        if isinstance(text, str) and len(text) <= MAX_MEMORY_CHARS and is_clean(text):
             yield text

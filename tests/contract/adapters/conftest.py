@@ -21,10 +21,11 @@ def stack():
         return
     from memsift_ops.stack import Stack
 
-    with Stack(f"test:{uuid.uuid4().hex[:12]}") as started, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MEMSIFT_RANKER", "jev")
+    with Stack(f"test:{uuid.uuid4().hex[:12]}") as started:
         url = started.start_valkey()
-        started.start_worker()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("MEMSIFT_RANKER", "jev")
+            started.start_worker()
         yield url, started.queue
 
 

@@ -52,3 +52,8 @@ async def test_what_the_prefilter_looks_up_is_there():
 
 async def test_what_is_no_memory_is_left_to_the_validation():
     await read([{}, {"text": None}, "text", 7, {"text": "x" * (MAX_MEMORY_CHARS + 1)}])
+
+
+async def test_text_that_no_memory_can_have_is_left_for_the_check():
+    # Given halves of an emoji and control characters, as bodies bring them
+    await read([{"text": "a \ud800 key"}, {"text": "b \x00 key"}, {"text": 7}, {}, None])
