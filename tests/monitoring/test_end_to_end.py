@@ -29,8 +29,10 @@ class Deployment:
         self.stack, self.queue = stack, queue
         self.worker_port, self.gateway_port = valkey.free_port(), valkey.free_port()
         self.redis_url = start(stack, queue, metrics_port=self.worker_port).url
-        self.url = stack.start_gateway(metrics_port=self.gateway_port)
-        self.calls = 0
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("MEMSIFT_FEEDBACK_TTL_S", "60")
+            self.url = stack.start_gateway(metrics_port=self.gateway_port)
+        self.calls = self.feedback = 0
 
     def call(self, deadline_ms=5_000, status=200):
         """One call over HTTP; says who answered."""
@@ -44,8 +46,19 @@ class Deployment:
         self.calls += 1
         return answer.headers["x-memsift-source"]
 
+    def tell_what_was_used(self):
+        """A call in our own form, and the feedback on it."""
+        candidates = [{"id": str(at), "text": text, "created_at": None} for at, text in enumerate(TEXTS)]
+        asked = {"query": "Where is the spare key?", "candidates": candidates, "deadline_ms": 5_000}
+        ranked = httpx.post(f"{self.url}/v1/memories/rerank", json=asked, timeout=30).json()
+        self.calls += 1
+        told = {"job_id": ranked["job_id"], "used": ranked["selected"][:1]}
+        answer = httpx.post(f"{self.url}/v1/memories/feedback", json=told, timeout=30)
+        self.feedback += answer.json()["outcome"] == "counted"
+
     def odd_ends(self):
-        """What a healthy day does not have: junk in the queue, and a conversation that is warmed."""
+        """What plain calls do not have: feedback, junk in the queue, and a conversation that is warmed."""
+        self.tell_what_was_used()
         with Redis.from_url(self.redis_url) as redis:
             redis.lpush(self.queue, "nonsense")
 
@@ -97,7 +110,9 @@ def test_from_calls_to_the_dashboard_and_to_alerts(deployment, prometheus):
 
     # What Prometheus counted is what was called, to the call.
     server.until(lambda: sum(server.value("memsift_producer_calls_total")) == deployment.calls)
-    assert sum(server.value('memsift_gateway_requests_total{status="200"}')) == deployment.calls
+    answered = 'memsift_gateway_requests_total{status="200", dialect!="feedback"}'
+    server.until(lambda: sum(server.value(answered)) == deployment.calls)
+    assert 0 < deployment.feedback == sum(server.value("memsift_producer_feedback_total"))
     ranked = 'memsift_producer_calls_total{source="model"}'
     jobs = 'memsift_worker_jobs_total{outcome="ranked"}'
     server.until(lambda: sum(server.value(ranked)) == sum(server.value(jobs)))
