@@ -45,6 +45,8 @@ def worker():
 def control(worker):
     """A stock Celery client."""
     app = Celery("somebody-elses", broker=worker.url)
+    # A worker takes jobs a moment before Celery listens to commands.
+    until(lambda: app.control.ping(timeout=1))
     yield app.control
     app.close()
 
