@@ -37,7 +37,7 @@ class EmbeddedRuntime:
 
     Batches are computed one after the other; one that times out or whose task is cancelled stops before the
     next forward pass (`scoring.STEP_TOKENS`). Log-probabilities do not depend on what else is in the batch or
-    in the cache: the same call gives the same bits.
+    in the cache: the same call gives the same bits on a CPU with AVX-512, and nearly the same on others.
 
     `Answer.cached_tokens` counts the tokens whose KV was in the cache when the call's turn came. The last
     token of a prefix never counts: it is computed again, because it predicts the suffix's first token.

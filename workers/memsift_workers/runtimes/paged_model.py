@@ -89,8 +89,9 @@ class PagedModel:
     def forward(self, slices: Sequence[Slice]) -> npt.NDArray[np.float32]:
         """Compute the slices, filling their KV blocks; the log-probabilities wanted, slice after slice.
 
-        A row's result does not depend on the other rows: on the CPU the same sequence gives the same bits in
-        any batch and from any mix of cached and new blocks (`tests/workers/runtimes/test_embedded.py`).
+        A row's result does not depend on the other rows: on a CPU with AVX-512 the same sequence gives the
+        same bits in any batch and from any mix of cached and new blocks, and nearly the same elsewhere
+        (`tests/workers/runtimes/test_embedded.py`).
         """
         request = self._request
         for name, values in _inputs(slices).items():
