@@ -15,10 +15,10 @@ PROCESSES = 2
 WARM_S = 1.0
 # "No collapse": what is still answered by the model during the storm, as a share of the capacity. The rest is
 # what batches lose by waiting for their slowest prompt.
-LEAST_SHARE, QUICK_LEAST_SHARE = 0.85, 0.4
-DEAD_SHARE, QUICK_DEAD_SHARE = 0.001, 0.02
+LEAST_SHARE, QUICK_LEAST_SHARE = 0.85, 0.1
+DEAD_SHARE, QUICK_DEAD_SHARE = 0.001, 0.1
 NORMAL_WITHIN_S = 2.0
-NORMAL, QUICK_NORMAL = 0.99, 0.8
+NORMAL, QUICK_NORMAL = 0.99, 0.2
 
 
 def play(stage: Stage) -> Result:
