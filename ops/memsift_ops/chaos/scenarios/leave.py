@@ -20,7 +20,7 @@ DEADLINE_MS = 4_000
 IN_VAIN, QUICK_IN_VAIN = 0.05, 0.2
 # Of those who left: the others' jobs were in the runtime already, with jobs that are waited for.
 SPARED, QUICK_SPARED = 0.2, 0.1
-COUNTED, QUICK_COUNTED = 0.9, 0.6
+COUNTED = 0.9
 BY_MODEL, QUICK_BY_MODEL = 0.99, 0.8
 
 
@@ -39,12 +39,7 @@ def play(stage: Stage) -> Result:
     left, spent = result.tally.left, result.spent
     result.checks.extend(
         [
-            Check(
-                "counted as cancelled by workers, share",
-                share(dropped, left),
-                stage.limit(COUNTED, QUICK_COUNTED),
-                at_least=True,
-            ),
+            Check("counted as cancelled by workers, share", share(dropped, left), COUNTED, at_least=True),
             Check(
                 "of those whose caller left, jobs that cost no model time, share",
                 share(left + result.tally.by_model - spent.prompts, left),
