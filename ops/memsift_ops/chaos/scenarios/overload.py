@@ -8,8 +8,8 @@ from memsift_ops.chaos.checks import Check, share
 from memsift_ops.chaos.record import Call
 from memsift_ops.chaos.stage import Result, Stage
 
-# 16 prompts at once, 80 ms each: 200 a second. The short form's 8 make 100: a storm that two slow cores can make
-# and take, so that it is the model that is short and not the processor.
+# 16 prompts at once, 80 ms each: 200 a second. The short form's 8 make 100: a storm that two slow cores can
+# make and take, so that it is the model that is short and not the processor.
 LANES, QUICK_LANES, PROMPT_MS = 16, 8, 80.0
 PROCESSES = 2
 WARM_S = 1.0
