@@ -6,8 +6,9 @@ from typing import Any
 
 from celery import Celery
 
+from .celery_calls import CelerySystem
 from .runtime import ThreadedRuntime
-from .setup import AT_ONCE, RESULT_LIVES_S, URL, check
+from .setup import AT_ONCE, RESULT_LIVES_S, URL
 
 app = Celery("bench", broker=URL, backend=URL)
 app.conf.update(
@@ -17,7 +18,6 @@ app.conf.update(
     task_acks_late=False,
     # One message for each thread waits in the worker: none starves, none waits behind a busy one.
     worker_prefetch_multiplier=1,
-    result_backend_thread_safe=bool(int(__import__("os").environ.get("TS", "0"))),
     broker_pool_limit=AT_ONCE,
     redis_max_connections=4 * AT_ONCE,
     worker_send_task_events=False,
@@ -32,24 +32,4 @@ def rank(job: dict[str, Any]) -> dict[str, Any]:
     return _runtime.rank(job)
 
 
-class CelerySystem:
-    """`delay(...).get()`."""
-
-    def open(self) -> None:
-        """The first call connects."""
-
-    def call(self, job: dict[str, Any]) -> bool:
-        """Enqueue and wait."""
-        check(job, rank.delay(job).get(timeout=30))
-        return True
-
-    def enqueue(self, job: dict[str, Any]) -> None:
-        """Enqueue only."""
-        rank.delay(job)
-
-    def counted(self) -> tuple[str, str]:
-        """A key for each result."""
-        return "keys", "celery-task-meta-*"
-
-
-SYSTEM = CelerySystem()
+SYSTEM = CelerySystem(rank)
