@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from pydantic import Field, FiniteFloat
 
-from memsift_producer.prefilter.duplicates import repeats
+from memsift_producer.prefilter import Weighing, prefilter
 from memsift_producer.prefilter.kinds import with_kind
-from memsift_producer.prefilter.prefilter import scored
-from memsift_producer.prefilter.signals import Floats
 from memsift_producer.reranking import Reranking
 from memsift_schemas.memory import Id, Kind, Memory, Model
 from memsift_schemas.result import Ranked, Source
@@ -87,10 +85,11 @@ def explain(
         query_embedding: the question's vector.
     """
     __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
-    repeated = {memories[gone].id: memories[stays].id for gone, stays in repeats(memories).items()}
-    rest = [memory for memory in memories if memory.id not in repeated]
-    table, mixed = scored(query, rest, now=now, settings=settings, query_embedding=query_embedding)
-    before = _before(rest, table, mixed)
+    weighing = prefilter(
+        query, memories, now=now, settings=settings, keep=len(memories), query_embedding=query_embedding
+    ).weighing
+    assert weighing is not None  # there is at least one memory
+    before = _before(weighing)
     kinds = {memory.id: with_kind(memory).kind for memory in memories}
     result = reranking.result
     selected = {memory.id for memory in reranking.memories()}
@@ -108,29 +107,32 @@ def explain(
             id=one,
             kind=kinds[one],
             **before.get(one, {}),
-            **_left_out(repeated.get(one), reached=len(ranked), count=len(rest)),
+            **_left_out(weighing.repeated.get(one), reached=len(ranked), count=len(weighing.memories)),
         )
         for one in result.pruned
     ]
     return ranked + left_out
 
 
-def _before(rest: Sequence[Memory], table: Sequence[Floats], mixed: Floats) -> dict[str, dict[str, Any]]:
+def _before(weighing: Weighing) -> dict[str, dict[str, Any]]:
     """What the prefilter knew of each memory that is no duplicate."""
-    places = np.argsort(-mixed, kind="stable").tolist()
+    places = np.argsort(-weighing.scores, kind="stable").tolist()
     return {
-        rest[at].id: {
+        weighing.memories[at].id: {
             "prefilter_place": place,
-            "prefilter_score": float(mixed[at]),
+            "prefilter_score": float(weighing.scores[at]),
             "signals": Signals(
-                **{
-                    name: float(signal[at]) if math.isfinite(signal[at]) else None
-                    for name, signal in zip(Signals.model_fields, table, strict=True)
-                }
+                similarity=_known(weighing.similarity[at]),
+                recency=_known(weighing.recency[at]),
+                keywords=_known(weighing.keyword[at]),
             ),
         }
         for place, at in enumerate(places, start=1)
     }
+
+
+def _known(value: np.float64) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def _ranked(at: int, place: Ranked, reranking: Reranking, *, is_in: bool) -> dict[str, Any]:

@@ -86,9 +86,11 @@ def prefilter(
         return Prefiltered((), (), (), ())
     repeated = repeats(memories)
     rest = [memory for place, memory in enumerate(memories) if place not in repeated]
-    (similarity, recency, keyword), scores = scored(
-        query, rest, now=now, settings=settings, query_embedding=query_embedding
+    table = signals(
+        query, rest, now=now, half_life_days=settings.half_life_days, query_embedding=query_embedding
     )
+    similarity, recency, keyword = table
+    scores = mix(table, [settings.weight_vector, settings.weight_recency, settings.weight_keyword])
     order = np.argsort(-scores, kind="stable").tolist()
     best, others = order[:keep], order[keep:]
     found = evidence(
@@ -108,30 +110,3 @@ def prefilter(
             repeated={memories[gone].id: memories[stays].id for gone, stays in repeated.items()},
         ),
     )
-
-
-def scored(
-    query: str,
-    memories: Sequence[Memory],
-    *,
-    now: datetime,
-    settings: ProducerSettings,
-    query_embedding: Sequence[float] | None = None,
-) -> tuple[list[Floats], Floats]:
-    """The signals of memories that are no duplicates (similarity, recency, keywords), and their mix.
-
-    Args:
-        query: the user's question.
-        memories: at least one.
-        now: when it was asked.
-        settings: the weights and the half-life.
-        query_embedding: the query's vector.
-
-    Raises:
-        InvalidInput: `query_embedding` is empty or not finite.
-    """
-    table = signals(
-        query, memories, now=now, half_life_days=settings.half_life_days, query_embedding=query_embedding
-    )
-    weights = [settings.weight_vector, settings.weight_recency, settings.weight_keyword]
-    return table, mix(table, weights)
