@@ -49,9 +49,14 @@ def describe(error: ValidationError, *, most: int | None = None) -> str:
 
 def type_and_place(error: BaseException) -> str:
     """`Type at file:line` of any error, never its message, which may hold text."""
+    place = raised_at(error)
+    return f"{type(error).__name__} at {place}" if place else type(error).__name__
+
+
+def raised_at(error: BaseException) -> str:
+    """`file:line`, without folders; empty for an error that was never raised."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{place}"
+    return f"{frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else ""
 
 
 def _place(loc: tuple[int | str, ...]) -> str:

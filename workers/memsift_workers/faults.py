@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traceback
-
-from memsift_schemas.errors import InvalidInput
+from memsift_schemas.errors import InvalidInput, raised_at
 from memsift_workers.rankers.base import RankFault
 from memsift_workers.runtimes.base import RuntimeFault
 
@@ -14,7 +12,6 @@ _OURS = (InvalidInput, RankFault, RuntimeFault)
 
 def describe(error: BaseException) -> str:
     """`Type (file:line)` of any error, with the message only if it is one of ours."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno})" if frames else ""
+    place = raised_at(error)
     message = f": {error}" if isinstance(error, _OURS) else ""
-    return f"{type(error).__name__}{message}{place}"
+    return f"{type(error).__name__}{message}" + (f" ({place})" if place else "")
