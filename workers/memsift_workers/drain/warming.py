@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from redis.asyncio import Redis
 
@@ -13,21 +12,18 @@ from memsift_schemas import message
 from memsift_schemas.clock import Clock
 from memsift_schemas.job import RerankJob
 from memsift_schemas.keys import warm_key
-from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause
 from memsift_schemas.result import Cause
 from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings, asks_runtime
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.delivery import Delivery, Poison, receive
+from memsift_workers.drain.idle import take_when_idle
 from memsift_workers.faults import describe
 from memsift_workers.flow.shared_limit import Lease
 from memsift_workers.rankers.base import Ranker, Warmable
 from memsift_workers.runtimes.base import RuntimeCrashed
 
 log = logging.getLogger("memsift.worker")
-
-# How soon a worker that was busy looks again. Nobody waits for a warm-up.
-LOOK_EVERY_S = 0.05
 
 
 class WarmUps:
@@ -73,21 +69,12 @@ class WarmUps:
         Args:
             resting: whether nothing more is to be taken.
         """
-        pause = Pause()
-        while True:
-            if resting() or not self._handler.is_idle:
-                await asyncio.sleep(LOOK_EVERY_S)
-                continue
-            try:
-                popped: Any = await self._redis.blmpop(
-                    BLOCK_S, len(self._lists), *self._lists, direction="RIGHT", count=1
-                )
-            except REDIS_FAULTS:  # the drain tells of it
-                await asyncio.sleep(pause.next())
-                continue
-            pause.reset()
-            if popped:
-                await self.handle(popped[1][0])
+        await take_when_idle(
+            self._redis,
+            self._lists,
+            self.handle,
+            is_busy=lambda: resting() or not self._handler.is_idle,
+        )
 
     async def handle(self, item: bytes) -> None:
         """One list item. Nothing that it holds can make it raise."""

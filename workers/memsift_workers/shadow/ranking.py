@@ -13,11 +13,12 @@ from redis.asyncio import Redis
 from memsift_schemas.clock import Clock
 from memsift_schemas.errors import InvalidInput
 from memsift_schemas.keys import shadow_key, shadow_tally_key
-from memsift_schemas.redis_link import BLOCK_S, REDIS_FAULTS, Pause
+from memsift_schemas.redis_link import REDIS_FAULTS, Pause
 from memsift_schemas.result import Cause
 from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import WorkerSettings, asks_runtime
 from memsift_workers.drain.batch import BatchHandler
+from memsift_workers.drain.idle import take_when_idle
 from memsift_workers.faults import describe
 from memsift_workers.flow.shared_limit import Lease
 from memsift_workers.rankers.base import Outcome, Ranker, RankFault, to_result
@@ -28,8 +29,6 @@ from memsift_workers.shadow.copying import Copy, decode
 
 log = logging.getLogger("memsift.worker")
 
-# How soon a worker that was busy looks again.
-LOOK_EVERY_S = 0.05
 # No copy takes longer than this; the dearest rankers answer within seconds.
 RANK_S = 30.0
 # After a failure the shadow rests, the longer the more fail in a row, so that it cannot wear a runtime out.
@@ -72,21 +71,13 @@ class ShadowRanking:
         Args:
             resting: whether nothing more is to be taken.
         """
-        if not await self._started():
-            return
-        pause = Pause()
-        while True:
-            if resting() or not self._handler.is_idle:
-                await asyncio.sleep(LOOK_EVERY_S)
-                continue
-            try:
-                popped: Any = await self._redis.blmpop(BLOCK_S, 1, self._list, direction="RIGHT", count=1)
-                if popped:
-                    await self.handle(popped[1][0])
-            except REDIS_FAULTS:  # the drain tells of it
-                await asyncio.sleep(pause.next())
-                continue
-            pause.reset()
+        if await self._started():
+            await take_when_idle(
+                self._redis,
+                [self._list],
+                self.handle,
+                is_busy=lambda: resting() or not self._handler.is_idle,
+            )
 
     async def handle(self, item: bytes) -> None:
         """One list item. Nothing that it holds, and nothing that the ranker does, can make it raise.
