@@ -1,22 +1,16 @@
-"""Prometheus with promtool: found, or installed from the system's packages where that is allowed."""
+"""Prometheus with promtool, one Debian package; `python -m tests.monitoring.environment` installs it."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
+from tests import debian
 
 PROGRAMS = ("prometheus", "promtool")
-REMEDY = (
-    "Prometheus and promtool are missing: install the system's package `prometheus` (Debian, Ubuntu: "
-    "`apt-get install prometheus`), or put both from https://prometheus.io/download/ into PATH"
-)
+REMEDY = "the monitoring tests need Prometheus and promtool: `make test-monitoring` installs or names them"
 
 
 def missing() -> list[str]:
-    """The programs that are not in PATH."""
-    return [name for name in PROGRAMS if shutil.which(name) is None]
+    """The programs that are not here."""
+    return [name for name in PROGRAMS if debian.executable((name,)) is None]
 
 
 def provide() -> None:
@@ -25,16 +19,8 @@ def provide() -> None:
     Raises:
         SystemExit: they are not, and cannot be installed; says what to do.
     """
-    if not missing():
-        return
-    if shutil.which("apt-get") is None or os.geteuid() != 0:
-        sys.exit(REMEDY)
-    # Its own service is not wanted: the tests start servers of their own.
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
-    for command in (("update",), ("install", "--no-install-recommends", "--yes", "prometheus")):
-        subprocess.run(("apt-get", "-qq", *command), check=True, env=environment, stdout=sys.stderr)
-    if missing():
-        sys.exit(REMEDY)
+    for name in PROGRAMS:
+        debian.program((name,), "prometheus", f"the monitoring tests need {name}")
 
 
 if __name__ == "__main__":
