@@ -44,7 +44,8 @@ def run(servers, valkey_url, queue, tmp_path):
         def keep(self, name, argv, **environment):
             """Start it with a shell that has kept both of its outputs."""
             told = {"MEMSIFT_REDIS_URL": valkey_url, "MEMSIFT_QUEUE": queue, "MEMSIFT_LOG_FORMAT": "json"}
-            kept = ["sh", "-c", f'exec "$@" > {tmp_path}/{name}.out 2> {tmp_path}/{name}.log', name, *argv]
+            # Appended to, or the next line of the process would be written over what a test has added.
+            kept = ["sh", "-c", f'exec "$@" >> {tmp_path}/{name}.out 2>> {tmp_path}/{name}.log', name, *argv]
             return servers.start(name, kept, **told, MEMSIFT_LOG_LEVEL="DEBUG", **environment)
 
         def mode(self, mode):
