@@ -42,8 +42,10 @@ def evidence(
     scaled = [score / most for score in scores]  # squares cannot overflow
     terms, wanted = len(asked) or 1, frozenset(asked)
     return tuple(
-        round(place + COVERAGE_WEIGHT * len(words & wanted) / terms, 6)
-        for place, words in zip(standardise(scaled), held, strict=True)
+        [
+            round(place + COVERAGE_WEIGHT * len(words & wanted) / terms, 6)
+            for place, words in zip(standardise(scaled), held, strict=True)
+        ]
     )
 
 

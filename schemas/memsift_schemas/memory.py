@@ -29,6 +29,9 @@ class Model(BaseModel):
 
 
 def _clean_id(value: str) -> str:
+    # Nothing that is printable is white space but for the plain blank.
+    if value.isprintable() and value[0] != " " and value[-1] != " ":
+        return value
     if not is_clean(value) or value != value.strip():
         raise ValueError("an id must not hold control characters, lone surrogates or outer spaces")
     return value
@@ -44,11 +47,11 @@ def _shorten(value: str) -> str:
 
 # The pattern says to readers of a JSON schema what `_clean_id` holds, but for tabs and line breaks inside.
 _ID_PATTERN = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$"
-Id = Annotated[
-    str,
-    Field(min_length=1, max_length=MAX_ID_CHARS, json_schema_extra={"pattern": _ID_PATTERN}),
-    AfterValidator(_clean_id),
+# In answers: an id that its job was checked to have, and that whoever asked compares with its own.
+KnownId = Annotated[
+    str, Field(min_length=1, max_length=MAX_ID_CHARS, json_schema_extra={"pattern": _ID_PATTERN})
 ]
+Id = Annotated[KnownId, AfterValidator(_clean_id)]
 # Text that is cleaned and cut to the length of a memory: turns, activity, the query.
 ShortText = Annotated[str, BeforeValidator(_clean_text), AfterValidator(_shorten)]
 
@@ -87,13 +90,13 @@ class Memory(Model):
     @model_validator(mode="before")
     @classmethod
     def _fit_text(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or not isinstance(data.get("text"), str):
+        if not isinstance(data, dict) or not isinstance(given := data.get("text"), str):
             return data
-        text, was_cut = cut(clean(data["text"]), MAX_MEMORY_CHARS)
+        if given.isprintable() and len(given) <= MAX_MEMORY_CHARS and given and not given.isspace():
+            return data  # the usual case, and the hot path of worker and frontend
+        text, was_cut = cut(clean(given), MAX_MEMORY_CHARS)
         if not text or text.isspace():
             raise ValueError("a memory's text must not be blank")
-        if text is data["text"]:
-            return data  # the usual case, and the worker's hot path
         return {**data, "text": text, "truncated": was_cut or data.get("truncated", False)}
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, FiniteFloat, TypeAdapter
 
 from memsift_schemas.calibration import Curve
 from memsift_schemas.deck_use import DeckUse
-from memsift_schemas.memory import Id, Model
+from memsift_schemas.memory import Id, KnownId, Model
 
 
 class Source(StrEnum):
@@ -55,7 +55,7 @@ class Ranked(Model):
         relevance: the probability, 0 to 1, that it helps to answer; None where the ranker has no calibration.
     """
 
-    id: Id
+    id: KnownId
     score: FiniteFloat
     evidence: FiniteFloat | None = None
     relevance: FiniteFloat | None = Field(default=None, ge=0, le=1)
@@ -71,8 +71,8 @@ class Fusion(Model):
     """
 
     weight: FiniteFloat
-    prior: dict[Id, FiniteFloat]
-    model: dict[Id, FiniteFloat]
+    prior: dict[KnownId, FiniteFloat]
+    model: dict[KnownId, FiniteFloat]
 
 
 # All places in one call into pydantic take half the time of one call each.
@@ -111,8 +111,8 @@ class RerankResult(Model):
     ranking: tuple[Ranked, ...]
     source: Source
     cause: Cause | None = None
-    selected: tuple[Id, ...] | None = None
-    pruned: tuple[Id, ...] = ()
+    selected: tuple[KnownId, ...] | None = None
+    pruned: tuple[KnownId, ...] = ()
     reason: str | None = Field(default=None, repr=False)
     ranker: str = ""
     model: str = ""

@@ -33,7 +33,8 @@ LEAST_COSINE = 0.92  # the design's
 LEAST_OVERLAP = 0.75
 # With fewer words a rotation may be a swap: "Oslo, Bergen" and "Bergen, Oslo".
 _LEAST_ROTATED = 4
-_WORD_BITS = 64
+# A memory of 450 characters has some 60 distinct words, one of 2,000 characters 250.
+_SIGNATURE_BITS = 512
 
 _ENGLISH_FILLERS = """
 a an the that this these those is are was were be been being am do does did has have had will would can could
@@ -41,6 +42,8 @@ ca wo in on at of for as so very really quite just also too already actually use
 """
 _FILLERS = frozenset(_ENGLISH_FILLERS.split())
 _NEGATION = re.compile(r"(?<=can)not\b|n['’]t\b")
+# One of them is in all that it matches; looking for these takes a hundredth of the time.
+_NEGATIVES = ("cannot", "n't", "n’t")
 _CHINESE_FILLERS = re.compile("非常|特别|真的|其实|已经|一个|一下|用户|[的地得了着过吗呢吧啊呀嘛很也都就还]")
 _WORD = re.compile(r"[^\W_\u3400-\u9fff\uf900-\ufaff]+|[\u3400-\u9fff\uf900-\ufaff]")
 
@@ -76,8 +79,7 @@ def _newness(memory: Memory) -> float:
 
 def _alike(memories: Sequence[Memory]) -> Pairs:
     """Pairs that may be duplicates: a symmetric N × N matrix, False on the diagonal."""
-    bags = [words(memory.text).distinct for memory in memories]
-    alike = _contained(bags)
+    alike = _contained([words(memory.text) for memory in memories])
     for places in _by_dimension(memories).values():
         unit = unit_rows([memories[place].embedding or () for place in places]).astype(np.float32)
         # einsum rather than BLAS, whose threads wait for each other for milliseconds on busy cores.
@@ -86,20 +88,15 @@ def _alike(memories: Sequence[Memory]) -> Pairs:
     return alike
 
 
-def _contained(bags: Sequence[NDArray[np.int64]]) -> Pairs:
-    """Pairs of which one has all words of the other, and that is at least `LEAST_OVERLAP` of its own.
+def _contained(bags: Sequence[Words]) -> Pairs:
+    """Pairs of which one seems to have all words of the other, and that is `LEAST_OVERLAP` of its own.
 
-    Every bag becomes a row of bits, one a word; one bag holds another when no bit is left of the other.
+    By their signatures, so that a few may be wrong: `_in_order` sees which.
     """
-    sizes = np.array([bag.size for bag in bags])
-    _, columns = np.unique(np.concatenate(bags), return_inverse=True)
-    incidence = np.zeros((len(bags), -(-int(columns.max() + 1) // _WORD_BITS) * _WORD_BITS), dtype=np.bool_)
-    incidence[np.repeat(np.arange(len(bags)), sizes), columns] = True
-    bits = np.packbits(incidence, axis=1).view(np.uint64)
-    smaller, larger = np.nonzero((sizes[:, None] <= sizes) & (sizes[:, None] >= LEAST_OVERLAP * sizes))
-    held = ~(bits[smaller] & ~bits[larger]).any(axis=1)
-    alike = np.zeros((len(bags), len(bags)), dtype=np.bool_)
-    alike[smaller[held], larger[held]] = True
+    sizes = np.array([bag.distinct for bag in bags])
+    bits = np.frombuffer(b"".join([bag.signature for bag in bags]), dtype=np.uint64).reshape(len(bags), -1)
+    held = ~(bits[:, None] & ~bits).any(axis=2)
+    alike: Pairs = held & (sizes[:, None] <= sizes) & (sizes[:, None] >= LEAST_OVERLAP * sizes)
     return alike | alike.T
 
 
@@ -142,19 +139,29 @@ class Words(NamedTuple):
 
     Attributes:
         sequence: English stems and single Chinese characters, without fillers.
-        distinct: a number for each distinct one.
+        distinct: how many distinct ones.
+        signature: `_SIGNATURE_BITS` bits, of which each distinct one sets one (Bloom 1970, "Space/time
+            trade-offs in hash coding with allowable errors"): a text that holds all words of another has all
+            of its bits.
     """
 
     sequence: tuple[str, ...]
-    distinct: NDArray[np.int64]
+    distinct: int
+    signature: bytes
 
 
 @lru_cache(CACHED_TEXTS)
 def words(text: str) -> Words:
     """What the text measure sees of a text."""
-    plain = _CHINESE_FILLERS.sub("", _NEGATION.sub(" not", fold(text)))
+    plain = fold(text)
+    if any(one in plain for one in _NEGATIVES):
+        plain = _NEGATION.sub(" not", plain)
+    if not plain.isascii():
+        plain = _CHINESE_FILLERS.sub("", plain)
     found = _WORD.findall(plain)
     # A text of nothing but fillers and signs stands for itself.
     sequence = tuple([stem(word) for word in found if word not in _FILLERS]) or (text,)
-    distinct = np.array([hash(word) for word in set(sequence)], dtype=np.int64)
-    return Words(sequence, distinct)
+    distinct = set(sequence)
+    bits = np.zeros(_SIGNATURE_BITS, dtype=np.bool_)
+    bits[[hash(word) % _SIGNATURE_BITS for word in distinct]] = True
+    return Words(sequence, len(distinct), np.packbits(bits).tobytes())

@@ -74,11 +74,15 @@ def guess_kind(text: str) -> Kind:
         Any kind but `unknown`.
     """
     folded = fold(text)
-    if _DATE.search(folded) or _CHINESE_DATE.search(folded):
+    # All that the Chinese patterns match has a Chinese character in it.
+    chinese = not folded.isascii()
+    if _DATE.search(folded) or (chinese and _CHINESE_DATE.search(folded)):
         return Kind.TIME_BOUND
-    if _PREFERENCE.search(folded) or _CHINESE_PREFERENCE.search(folded):
+    if _PREFERENCE.search(folded) or (chinese and _CHINESE_PREFERENCE.search(folded)):
         return Kind.PREFERENCE
-    return Kind.TIME_BOUND if _TIME.search(folded) or _CHINESE_TIME.search(folded) else Kind.FACT
+    if _TIME.search(folded) or (chinese and _CHINESE_TIME.search(folded)):
+        return Kind.TIME_BOUND
+    return Kind.FACT
 
 
 def with_kind(memory: Memory) -> Memory:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsift_producer.prefilter import duplicates as module
 from memsift_producer.prefilter.duplicates import duplicates
 from tests.samples import NOW, memory
 
@@ -129,3 +130,22 @@ def test_whatever_goes_has_a_newer_survivor(texts):
     stay = [at for at in range(len(texts)) if at not in gone]
     assert all(any(at < one and duplicates([given[at], given[one]]) for at in stay) for one in gone)
     assert not duplicates([given[at] for at in stay])
+
+
+@pytest.mark.parametrize("bits", [64, 512])
+def test_words_that_share_a_bit_make_no_duplicates(bits, monkeypatch):
+    # Given signatures so short that many words fall on the same bit
+    monkeypatch.setattr(module, "_SIGNATURE_BITS", bits)
+    module.words.cache_clear()
+    # Then the look at the words themselves tells the pairs apart as before
+    for texts, gone in [*((pair, {1}) for pair in REWORDED), *((pair, set()) for pair in DIFFERENT)]:
+        given = [memory(at, text=text, created_at=NOW) for at, text in enumerate(texts)]
+        assert duplicates(given) == gone
+    module.words.cache_clear()
+
+
+@given(st.text(), st.text())
+def test_negations_are_looked_for_wherever_one_may_be(before, after):
+    for text in (before, f"{before}can{after}", f"{before}n't{after}", f"{before}cannot{after}"):
+        if module._NEGATION.search(text):
+            assert any(one in text for one in module._NEGATIVES)

@@ -1,8 +1,10 @@
 """Guessed kinds, and the prompt's order."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from memsift_producer.prefilter import by_kind, guess_kind
+from memsift_producer.prefilter import by_kind, guess_kind, kinds
 from memsift_producer.prefilter.kinds import with_kind
 from memsift_schemas import Kind
 from tests.samples import memory
@@ -82,3 +84,11 @@ def test_prompt_order_is_by_kind_and_keeps_the_order_within_one():
     given = [memory(at, kind=kinds[at % 4]) for at in range(8)]
     # Then
     assert [m.id for m in by_kind(given)] == ["m2", "m6", "m3", "m7", "m0", "m4", "m1", "m5"]
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+@example("1 2 3 4 5 6 7 8 9 10 11 12")
+def test_no_chinese_pattern_matches_text_without_chinese(text):
+    """`guess_kind` does not even ask them."""
+    patterns = (kinds._CHINESE_DATE, kinds._CHINESE_PREFERENCE, kinds._CHINESE_TIME)
+    assert not any(pattern.search(text) for pattern in patterns)

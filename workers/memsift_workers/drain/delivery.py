@@ -89,11 +89,10 @@ def _complete(job: Any, envelope: Envelope, now: float) -> Any:
     """A plain Celery client need not repeat in the job what its message says already."""
     if not isinstance(job, dict):
         return job
-    defaults = {
-        "now": datetime.fromtimestamp(now, UTC).isoformat(),
-        "deadline": envelope.expires or now + PATIENCE_S,
-    }
-    return {**defaults, **job, "id": envelope.id}
+    whole = {"deadline": envelope.expires or now + PATIENCE_S, **job, "id": envelope.id}
+    if "now" not in whole:
+        whole["now"] = datetime.fromtimestamp(now, UTC).isoformat()
+    return whole
 
 
 def _reply_list(job: Any, queue: str) -> str | None:

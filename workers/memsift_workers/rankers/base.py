@@ -156,10 +156,11 @@ def to_result(job: RerankJob, scores: Scores, ranker: Ranker, *, curve: Curve | 
             raise RankFault(
                 Cause.RUNTIME_GARBAGE, f"{len(numbers)} numbers for {len(job.candidates)} memories"
             )
-        if not all(math.isfinite(number) for number in numbers):
+        if not all(map(math.isfinite, numbers)):
             raise RankFault(Cause.RUNTIME_GARBAGE, "a score is not a finite number")
     prior = job.prior or tuple(range(len(job.candidates), 0, -1))
-    order = sorted(range(len(job.candidates)), key=lambda at: (-scores.values[at], -prior[at], at))
+    keys = [(-value, -before) for value, before in zip(scores.values, prior, strict=True)]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
     places = ((job.candidates[at].id, scores.values[at], evidence[at]) for at in order)
     ranking = ranked(places, curve=curve)
     return RerankResult(

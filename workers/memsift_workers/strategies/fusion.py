@@ -22,5 +22,5 @@ def fuse(
     if not prior:
         return tuple(scaled), None
     before = standardise(prior)
-    values = tuple(p + weight * m for p, m in zip(before, scaled, strict=True))
-    return values, Parts(weight, dict(enumerate(before)), dict(enumerate(scaled)))
+    values = [p + weight * m for p, m in zip(before, scaled, strict=True)]
+    return tuple(values), Parts(weight, dict(enumerate(before)), dict(enumerate(scaled)))

@@ -95,8 +95,10 @@ def explained(logprobs: Sequence[Sequence[float]]) -> list[float]:
     Args:
         logprobs: shape (memories, tokens of the question).
     """
-    values = np.asarray(logprobs, dtype=np.float64)
-    ordered = np.sort(values, axis=0)  # np.median gives the same in twice the time
+    values = np.array(logprobs, dtype=np.float64)
+    ordered = values.copy()
+    ordered.sort(axis=0)  # np.median gives the same in twice the time
     median = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
     above = values - median
-    return [float(total) for total in np.clip(above, LEAST, MOST).sum(axis=1)]
+    totals: list[float] = np.minimum(np.maximum(above, LEAST), MOST).sum(axis=1).tolist()
+    return totals

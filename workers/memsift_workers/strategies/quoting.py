@@ -9,6 +9,7 @@ line breaks keeps a memory from opening a section of its own.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from memsift_schemas.memory import Turn
 
@@ -25,6 +26,11 @@ _INVISIBLE = re.compile(
 )
 
 
+# The same memories come back with every turn.
+_CACHED_TEXTS = 8192
+
+
+@lru_cache(_CACHED_TEXTS)
 def quote(text: str) -> str:
     """One line of data: no control tokens of any common template, no line breaks, nothing invisible."""
     visible = text if text.isascii() else _INVISIBLE.sub("", text)
