@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterator
+import types
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +15,8 @@ from typing import Any
 from memsift_ops.drain_bench import QUERY, SENTENCE, SENTENCES
 from memsift_ops.local import PATIENT
 from memsift_producer import Reranker, preparation
-from memsift_producer.prefilter import Prefiltered, prefilter
+from memsift_producer import reranker as reranker_module
+from memsift_producer.prefilter import Prefiltered, prefilter, read
 from memsift_schemas.collector import collect_less_often
 from memsift_schemas.memory import Memory
 from memsift_schemas.result import Source
@@ -33,7 +35,7 @@ class Round:
 
     Attributes:
         call_us: of the whole call.
-        prefilter_us: of the prefilter, which is in it.
+        prefilter_us: of the prefilter, which is in it: of reading its texts and of ranking them.
         longest_ms: CPU of the longest that anything kept the event loop: what others wait on an idle machine.
         fallbacks: calls that no worker answered.
     """
@@ -120,13 +122,28 @@ def _timed() -> Iterator[_Spent]:
         spent.prefilter_s += time.thread_time() - began
         return result
 
+    @types.coroutine
+    def timed_read(memories: Sequence[Memory]) -> Generator[Any, None, None]:
+        reading = read(memories)
+        while True:
+            began = time.thread_time()
+            try:
+                turn = reading.send(None)
+            except StopIteration:
+                return
+            finally:
+                spent.prefilter_s += time.thread_time() - began
+            yield turn
+
     handles._run = timed_run
     preparation.prefilter = timed_prefilter  # type: ignore[attr-defined]
+    reranker_module.read = timed_read  # type: ignore[attr-defined,assignment]
     try:
         yield spent
     finally:
         handles._run = run
         preparation.prefilter = prefilter  # type: ignore[attr-defined]
+        reranker_module.read = read  # type: ignore[attr-defined]
 
 
 def _of_users(new: bool) -> Iterator[list[Memory]]:

@@ -56,6 +56,19 @@ _CHINESE_TIME = re.compile(
     r"(?:周|星期|礼拜)[一二三四五六日天]|(?:\d{1,2}|[二两三四五六七八九]|十[一二]?)点(?![心子评赞击菜餐缀滴])"
 )
 
+# Whatever `_DATE` or `_TIME` matches has a digit or one of these in it, and what `_PREFERENCE` does, one of
+# those: looking for them takes a tenth of the time.
+_DIGIT = re.compile(r"\d")
+_TIMELY = (
+    *("day", "tonight", "tomorrow", "hour", "week", "month", "year", "noon", "midnight"),
+    *("spring", "summer", "autumn", "fall", "winter"),
+    *("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
+)
+_TASTES = (
+    *("prefer", "favo", "like", "love", "enjoy", "hate", "dislik", "detest", "ador", "fond of", "fan of"),
+    *("keen on", "allerg", "intoleran", "vegetarian", "vegan", "cannot", "can't", "can’t", "rather not"),
+)
+
 # The prompt's order: what passes first, then taste, then what simply is.
 _ORDER = {
     kind: place for place, kind in enumerate((Kind.TIME_BOUND, Kind.PREFERENCE, Kind.FACT, Kind.UNKNOWN))
@@ -76,13 +89,20 @@ def guess_kind(text: str) -> Kind:
     folded = fold(text)
     # All that the Chinese patterns match has a Chinese character in it.
     chinese = not folded.isascii()
-    if _DATE.search(folded) or (chinese and _CHINESE_DATE.search(folded)):
+    timely = _holds(folded, _TIMELY) or _DIGIT.search(folded)
+    if (timely and _DATE.search(folded)) or (chinese and _CHINESE_DATE.search(folded)):
         return Kind.TIME_BOUND
-    if _PREFERENCE.search(folded) or (chinese and _CHINESE_PREFERENCE.search(folded)):
+    if (_holds(folded, _TASTES) and _PREFERENCE.search(folded)) or (
+        chinese and _CHINESE_PREFERENCE.search(folded)
+    ):
         return Kind.PREFERENCE
-    if _TIME.search(folded) or (chinese and _CHINESE_TIME.search(folded)):
+    if (timely and _TIME.search(folded)) or (chinese and _CHINESE_TIME.search(folded)):
         return Kind.TIME_BOUND
     return Kind.FACT
+
+
+def _holds(text: str, pieces: Iterable[str]) -> bool:
+    return any(piece in text for piece in pieces)
 
 
 def with_kind(memory: Memory) -> Memory:

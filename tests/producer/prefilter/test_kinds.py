@@ -92,3 +92,13 @@ def test_no_chinese_pattern_matches_text_without_chinese(text):
     """`guess_kind` does not even ask them."""
     patterns = (kinds._CHINESE_DATE, kinds._CHINESE_PREFERENCE, kinds._CHINESE_TIME)
     assert not any(pattern.search(text) for pattern in patterns)
+
+
+@given(st.one_of(st.from_regex(kinds._DATE), st.from_regex(kinds._TIME)))
+def test_every_date_and_time_holds_what_is_looked_for_first(text):
+    assert kinds._holds(text, kinds._TIMELY) or kinds._DIGIT.search(text)
+
+
+@given(st.from_regex(kinds._PREFERENCE))
+def test_every_taste_holds_what_is_looked_for_first(text):
+    assert kinds._holds(text, kinds._TASTES)
