@@ -1,4 +1,4 @@
-"""What a frontend installs is small: no Celery, no torch, no SGLang, no engine."""
+"""What a frontend installs is small: no Celery, no torch, no SGLang, no engine, no numpy."""
 
 import subprocess
 import sys
@@ -25,7 +25,9 @@ HEAVY = {
     "prometheus-client",
     "opentelemetry-api",
     "mcp",
+    "numpy",
 }
+MOST_MB = 40
 SCRIPT = """
 import asyncio, sys
 from datetime import UTC, datetime
@@ -66,6 +68,24 @@ def test_it_installs_nothing_heavy(python):
     assert len(installed) <= 25
 
 
+def test_it_is_no_larger_than_it_says(python):
+    """pip and what comes with a new environment aside."""
+    (packages,) = python.parent.parent.glob("lib/python3*/site-packages")
+    own = [
+        entry
+        for entry in packages.iterdir()
+        if not entry.name.startswith(("pip", "setuptools", "_distutils"))
+    ]
+    files = [file for entry in own for file in (entry.rglob("*") if entry.is_dir() else [entry])]
+    assert sum(file.stat().st_size for file in files if file.is_file()) < MOST_MB * 1e6
+
+
+def test_embeddings_are_refused_with_the_remedy(python):
+    script = SCRIPT.replace('"created_at"', '"embedding": [1.0, 2.0], "created_at"')
+    ended = subprocess.run([python, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert "InvalidInput: embedding: needs numpy: pip install 'memsift[embeddings]'" in ended.stderr
+
+
 def test_it_holds_our_four_packages_and_nothing_else(python):
     shown = run(python, "-m", "pip", "show", "--files", "memsift").partition("Files:")[2].split()
     tops = {name.split("/")[0] for name in shown if not name.startswith("..")}
@@ -79,6 +99,7 @@ def test_the_producer_works_and_imports_nothing_heavy(python):
     imported = set(ast_literal(modules))
     assert imported & {name.replace("-", "_") for name in HEAVY} == set()
     assert "memsift_workers" not in imported
+    assert "sentry_sdk" not in imported
 
 
 def ast_literal(text):

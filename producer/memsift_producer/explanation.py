@@ -8,7 +8,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
 from pydantic import Field, FiniteFloat
 
 from memsift_producer.prefilter import Weighing, prefilter
@@ -116,11 +115,11 @@ def explain(
 
 def _before(weighing: Weighing) -> dict[str, dict[str, Any]]:
     """What the prefilter knew of each memory that is no duplicate."""
-    places = np.argsort(-weighing.scores, kind="stable").tolist()
+    places = sorted(range(len(weighing.scores)), key=weighing.scores.__getitem__, reverse=True)
     return {
         weighing.memories[at].id: {
             "prefilter_place": place,
-            "prefilter_score": float(weighing.scores[at]),
+            "prefilter_score": weighing.scores[at],
             "signals": Signals(
                 similarity=_known(weighing.similarity[at]),
                 recency=_known(weighing.recency[at]),
@@ -131,8 +130,8 @@ def _before(weighing: Weighing) -> dict[str, dict[str, Any]]:
     }
 
 
-def _known(value: np.float64) -> float | None:
-    return float(value) if math.isfinite(value) else None
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _ranked(at: int, place: Ranked, reranking: Reranking, *, is_in: bool) -> dict[str, Any]:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-import sentry_sdk
 from pydantic import ValidationError
 
 from memsift_producer.prefilter import Prefiltered, by_kind, prefilter
-from memsift_schemas import message, otel, sealing, wire
+from memsift_schemas import message, otel, sealing, sentry, wire
 from memsift_schemas.calibration import PREFILTER, Calibration
 from memsift_schemas.clock import Clock
 from memsift_schemas.errors import InvalidInput, describe
@@ -252,7 +251,7 @@ def _with_candidates(asked: RerankJob, found: Prefiltered, *, sent_at: float) ->
 def _trace() -> dict[str, str]:
     """The headers that let a worker continue this trace, in Sentry and in OpenTelemetry."""
     found = otel.headers()
-    if sentry_sdk.is_initialized():
-        headers = {"sentry-trace": sentry_sdk.get_traceparent(), "baggage": sentry_sdk.get_baggage()}
+    if (sdk := sentry.sdk()) is not None:
+        headers = {"sentry-trace": sdk.get_traceparent(), "baggage": sdk.get_baggage()}
         found |= {name: value for name, value in headers.items() if value}
     return found

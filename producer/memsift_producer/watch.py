@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import sentry_sdk
 from redis.asyncio import Redis
 
 from memsift_producer.breaker import Breaker, Claim
@@ -16,6 +15,7 @@ from memsift_producer.breaker_state import BreakerState, Reading
 from memsift_producer.cards import Card, read_card
 from memsift_producer.dispatch import Dispatch
 from memsift_producer.meter import Meter
+from memsift_schemas import sentry
 from memsift_schemas.clock import Clock
 from memsift_schemas.keys import worker_key
 from memsift_schemas.metrics.shared import QUEUE_LIST, Shared
@@ -160,11 +160,12 @@ class Watch:
             log.warning(
                 "Redis is away (%s): every call falls back at once until it answers", type(fault).__name__
             )
-            sentry_sdk.capture_message(
-                f"memsift: Redis is away ({tell(fault)}), answers come from the prefilter",
-                level="error",
-                fingerprint=["memsift-redis-away"],
-            )
+            if (sdk := sentry.sdk()) is not None:
+                sdk.capture_message(
+                    f"memsift: Redis is away ({tell(fault)}), answers come from the prefilter",
+                    level="error",
+                    fingerprint=["memsift-redis-away"],
+                )
             self._change(BreakerChange(open=True, reason="redis", ours=True))
 
     def _tell(self, reading: Reading) -> None:
@@ -174,10 +175,11 @@ class Watch:
             )
             said = MEANING.format(why=why, probe_ms=self._settings.breaker_probe_ms)
             log.error("%s", said)
-            sentry_sdk.capture_message(
-                f"memsift: {said}", level="error", fingerprint=["memsift-breaker-open", reading.reason]
-            )
-            sentry_sdk.metrics.count(OPENED, 1, attributes={"reason": reading.reason})
+            if (sdk := sentry.sdk()) is not None:
+                sdk.capture_message(
+                    f"memsift: {said}", level="error", fingerprint=["memsift-breaker-open", reading.reason]
+                )
+                sdk.metrics.count(OPENED, 1, attributes={"reason": reading.reason})
         elif reading.flipped == "closed":
             log.warning("the breaker closed: a probe was answered, calls are sent to the workers again")
         self._change(BreakerChange(reading.open, reading.reason, ours=bool(reading.flipped)))

@@ -5,7 +5,7 @@ import re
 from textwrap import indent
 
 from memsift_producer import admission, breaker, breaker_state, outbox, preparation
-from memsift_producer.prefilter import duplicates, kinds, particulars, signals
+from memsift_producer.prefilter import duplicates, embeddings, kinds, particulars, signals
 from memsift_schemas import (
     Cause,
     Kind,
@@ -88,9 +88,9 @@ def constants():
             "PREFILTER": {
                 "k1": signals._K1,
                 "b": signals._B,
-                "decimals": signals._DECIMALS,
+                "decimals": signals.DECIMALS,
                 "leastSpread": signals._LEAST_SPREAD,
-                "leastCosine": duplicates.LEAST_COSINE,
+                "leastCosine": embeddings.LEAST_COSINE,
                 "leastOverlap": duplicates.LEAST_OVERLAP,
                 "leastRotated": duplicates._LEAST_ROTATED,
                 "coverageWeight": evidence.COVERAGE_WEIGHT,

@@ -6,12 +6,10 @@ Metadata was not written for us: what cannot be read counts as unknown, and is n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, tzinfo
 from numbers import Real
 from typing import Any
-
-import numpy as np
 
 from memsift_producer.documents import Document
 from memsift_schemas.memory import MAX_ID_CHARS, Kind
@@ -67,17 +65,16 @@ def number(value: Any) -> float | None:
     return None
 
 
-def vector(value: Sequence[float] | None) -> tuple[float, ...] | None:
-    """A vector of finite numbers, else None."""
-    if value is None:
+def vector(value: Any) -> tuple[float, ...] | None:
+    """A vector of finite numbers, as a sequence or an array, else None."""
+    if isinstance(value, str | bytes):
         return None
     try:
-        numbers = np.asarray(value, dtype=np.float64)
+        # In one step, where it is an array.
+        numbers = tuple(map(float, value.tolist() if hasattr(value, "tolist") else value))
     except (TypeError, ValueError):
         return None
-    if numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
-        return None
-    return tuple(numbers.tolist())
+    return numbers if numbers and all(map(math.isfinite, numbers)) else None
 
 
 def identity(value: Any) -> str | None:

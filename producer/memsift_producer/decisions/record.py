@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
-import numpy as np
 import orjson
 
 from memsift_producer.prefilter import Prefiltered, Weighing
@@ -165,11 +164,10 @@ def _weighed(found: Prefiltered, result: RerankResult) -> Iterator[Row]:
 
 def _before(weighing: Weighing) -> Iterator[tuple[str, Row]]:
     """What the prefilter says of each memory that is no duplicate, with its id."""
-    count = len(weighing.scores)
-    places = np.empty(count, dtype=int)
-    places[np.argsort(-weighing.scores, kind="stable")] = np.arange(1, count + 1)
+    best_first = sorted(range(len(weighing.scores)), key=weighing.scores.__getitem__, reverse=True)
+    places = {at: place for place, at in enumerate(best_first, start=1)}
     signals = {
-        name: np.round(values, _DECIMALS).tolist()
+        name: [round(value, _DECIMALS) for value in values]
         for name, values in (
             ("similarity", weighing.similarity),
             ("recency", weighing.recency),
@@ -177,7 +175,7 @@ def _before(weighing: Weighing) -> Iterator[tuple[str, Row]]:
             ("prefilter", weighing.scores),
         )
     }
-    for memory, place, *values in zip(weighing.memories, places.tolist(), *signals.values(), strict=True):
+    for at, (memory, *values) in enumerate(zip(weighing.memories, *signals.values(), strict=True)):
         # NaN, which is not itself, says that a signal is missing.
         known = {name: value for name, value in zip(signals, values, strict=True) if value == value}  # noqa: PLR0124
-        yield memory.id, {"id": memory.id, **known, "prefilter_place": place}
+        yield memory.id, {"id": memory.id, **known, "prefilter_place": places[at]}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
-import numpy as np
 import orjson
 
 from memsift_producer.prefilter.signals import keyword_scores
@@ -51,12 +52,12 @@ def shortlist(query: str, memories: Sequence[Memory], kept: int) -> tuple[list[M
     """
     if fits(memories, kept):
         return list(memories), []
-    order = np.argsort(-keyword_scores(query, memories), kind="stable").tolist()
-    ranked = [memories[place] for place in order]
+    scores = keyword_scores(query, memories)
+    ranked = [memories[at] for at in sorted(range(len(scores)), key=scores.__getitem__, reverse=True)]
     most = MAX_CANDIDATES
     if not fits(ranked[:most], kept):
-        sizes = np.cumsum([_bytes(memory) for memory in ranked[:most]])
-        most = int(np.searchsorted(sizes, MAX_TEXT_BYTES, side="right"))
+        sizes = list(accumulate(map(_bytes, ranked[:most])))
+        most = bisect_right(sizes, MAX_TEXT_BYTES)
     return ranked[:most], ranked[most:]
 
 

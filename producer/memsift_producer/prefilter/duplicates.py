@@ -10,22 +10,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from memsift_producer.prefilter.embeddings import comparable, near
 from memsift_producer.prefilter.particulars import same_particulars
-from memsift_producer.prefilter.signals import unit_rows
 from memsift_producer.prefilter.tokens import CACHED_TEXTS
 from memsift_schemas.memory import Memory
 from memsift_schemas.words import fold, stem
 
-Pairs = NDArray[np.bool_]
-
-LEAST_COSINE = 0.92  # the design's
 # The share of the longer text's distinct words that the shorter one has. Of 18 rewordings written by hand it
 # finds 17, and of 33 pairs that differ in one particular it merges one; trigrams (Jaccard .7) 8 and 10, word
 # sets (.8) 13 and 11. On the evaluation sets it drops 100 of 91,884 candidates, all but one no answer (and
@@ -60,15 +55,16 @@ def repeats(memories: Sequence[Memory]) -> dict[int, int]:
     goes only for one that stays: in a chain of rewordings whose ends differ, both ends stay.
     """
     alike = _alike(memories)
-    if not alike.any():
+    if not alike:
         return {}
     newest_first = sorted(range(len(memories)), key=lambda place: _newness(memories[place]), reverse=True)
+    rank = {place: at for at, place in enumerate(newest_first)}
     gone: dict[int, int] = {}
-    for rank, newer in enumerate(newest_first):
+    for newer in sorted(alike, key=rank.__getitem__):
         if newer in gone:
             continue
-        for older in newest_first[rank + 1 :]:
-            if older not in gone and alike[newer, older] and _same(memories[newer], memories[older]):
+        for older in alike[newer]:
+            if older not in gone and rank[older] > rank[newer] and _same(memories[newer], memories[older]):
                 gone[older] = newer
     return gone
 
@@ -77,42 +73,40 @@ def _newness(memory: Memory) -> float:
     return -math.inf if memory.created_at is None else memory.created_at.timestamp()
 
 
-def _alike(memories: Sequence[Memory]) -> Pairs:
-    """Pairs that may be duplicates: a symmetric N × N matrix, False on the diagonal."""
-    alike = _contained([words(memory.text) for memory in memories])
-    for places in _by_dimension(memories).values():
-        unit = unit_rows([memories[place].embedding or () for place in places]).astype(np.float32)
-        # einsum rather than BLAS, whose threads wait for each other for milliseconds on busy cores.
-        alike[np.ix_(places, places)] = np.einsum("id,jd->ij", unit, unit) > LEAST_COSINE
-    np.fill_diagonal(alike, val=False)
+def _alike(memories: Sequence[Memory]) -> dict[int, set[int]]:
+    """Places of memories that may be duplicates of one another, both ways."""
+    alike: dict[int, set[int]] = {}
+    by_words = (
+        (one, other)
+        for one, other in _contained([words(memory.text) for memory in memories])
+        if not comparable(memories[one], memories[other])
+    )
+    for one, other in chain(by_words, near(memories)):
+        alike.setdefault(one, set()).add(other)
+        alike.setdefault(other, set()).add(one)
     return alike
 
 
-def _contained(bags: Sequence[Words]) -> Pairs:
+def _contained(bags: Sequence[Words]) -> Iterator[tuple[int, int]]:
     """Pairs of which one seems to have all words of the other, and that is `LEAST_OVERLAP` of its own.
 
     By their signatures, so that a few may be wrong: `_in_order` sees which.
     """
-    sizes = np.array([bag.distinct for bag in bags])
-    bits = np.frombuffer(b"".join([bag.signature for bag in bags]), dtype=np.uint64).reshape(len(bags), -1)
-    held = ~(bits[:, None] & ~bits).any(axis=2)
-    alike: Pairs = held & (sizes[:, None] <= sizes) & (sizes[:, None] >= LEAST_OVERLAP * sizes)
-    return alike | alike.T
-
-
-def _by_dimension(memories: Sequence[Memory]) -> dict[int, list[int]]:
-    """Positions of the memories that have embeddings, by the embedding's length."""
-    groups: dict[int, list[int]] = {}
-    for place, memory in enumerate(memories):
-        if memory.embedding:
-            groups.setdefault(len(memory.embedding), []).append(place)
-    return groups
+    by_size = sorted(range(len(bags)), key=lambda at: bags[at].distinct)
+    larger = [(bags[at].distinct, ~bags[at].signature, at) for at in by_size]
+    for rank, one in enumerate(by_size, start=1):
+        signature, most = bags[one].signature, bags[one].distinct / LEAST_OVERLAP
+        for size, lacks, other in larger[rank:]:
+            if size > most:
+                break
+            if not signature & lacks:
+                yield one, other
 
 
 def _same(newer: Memory, older: Memory) -> bool:
     """Whether a pair that may be duplicates is one, by a look at the texts."""
     first, second = words(newer.text).sequence, words(older.text).sequence
-    embedded = newer.embedding and older.embedding and len(newer.embedding) == len(older.embedding)
+    embedded = comparable(newer, older)
     # An embedding hardly tells who lends whom; a rewording has other words, not the same in another order.
     if (not embedded or _same_words(first, second)) and not _in_order(first, second):
         return False
@@ -147,7 +141,7 @@ class Words(NamedTuple):
 
     sequence: tuple[str, ...]
     distinct: int
-    signature: bytes
+    signature: int
 
 
 @lru_cache(CACHED_TEXTS)
@@ -162,6 +156,7 @@ def words(text: str) -> Words:
     # A text of nothing but fillers and signs stands for itself.
     sequence = tuple([stem(word) for word in found if word not in _FILLERS]) or (text,)
     distinct = set(sequence)
-    bits = np.zeros(_SIGNATURE_BITS, dtype=np.bool_)
-    bits[[hash(word) % _SIGNATURE_BITS for word in distinct]] = True
-    return Words(sequence, len(distinct), np.packbits(bits).tobytes())
+    signature = 0
+    for word in distinct:
+        signature |= 1 << hash(word) % _SIGNATURE_BITS
+    return Words(sequence, len(distinct), signature)

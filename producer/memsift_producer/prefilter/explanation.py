@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import numpy as np
-
 from memsift_producer.prefilter.duplicates import duplicates
 from memsift_producer.prefilter.kinds import with_kind
 from memsift_producer.prefilter.signals import (
@@ -87,7 +85,7 @@ def explain(
     parts = shares([normalised(values) for values in found], list(told.values()))
     signals = iter(
         {
-            name: _signal(values[place], parts[at, place])
+            name: _signal(values[place], parts[at][place])
             for at, (name, values) in enumerate(zip(told, found, strict=True))
         }
         for place in range(len(rest))
@@ -98,5 +96,5 @@ def explain(
     ]
 
 
-def _signal(value: np.float64, part: np.float64) -> Signal | None:
-    return Signal(float(value), float(part)) if math.isfinite(value) else None
+def _signal(value: float, part: float) -> Signal | None:
+    return Signal(value, part) if math.isfinite(value) else None

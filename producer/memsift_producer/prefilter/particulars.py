@@ -7,10 +7,8 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
-import rjieba
-
 from memsift_producer.prefilter.tokens import CACHED_TEXTS
-from memsift_schemas.words import HAN, STOPWORDS, stem
+from memsift_schemas.words import HAN, STOPWORDS, jieba, stem
 
 _LATIN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff\uf900-\ufaff]+(?:['’][a-zA-Z]+)?")
 _NEGATION = "not"
@@ -87,4 +85,4 @@ def _insists(form: str, base: str) -> bool:
 
 
 def _chinese_names(text: str) -> list[str]:
-    return [word for word, tag in rjieba.tag(text) if tag in _NAME_TAGS and HAN.match(word)]
+    return [word for word, tag in jieba().tag(text) if tag in _NAME_TAGS and HAN.match(word)]

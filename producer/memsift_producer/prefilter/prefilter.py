@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import numpy as np
-
 from memsift_producer.prefilter.duplicates import repeats
 from memsift_producer.prefilter.kinds import with_kind
-from memsift_producer.prefilter.signals import Floats, mix, signals
+from memsift_producer.prefilter.signals import Numbers, mix, signals
 from memsift_producer.prefilter.tokens import keywords
 from memsift_schemas.evidence import evidence
 from memsift_schemas.memory import Memory
@@ -31,10 +29,10 @@ class Weighing:
     """
 
     memories: Sequence[Memory] = field(repr=False)
-    similarity: Floats
-    recency: Floats
-    keyword: Floats
-    scores: Floats
+    similarity: Numbers
+    recency: Numbers
+    keyword: Numbers
+    scores: Numbers
     repeated: Mapping[str, str]
 
 
@@ -91,14 +89,12 @@ def prefilter(
     )
     similarity, recency, keyword = table
     scores = mix(table, [settings.weight_vector, settings.weight_recency, settings.weight_keyword])
-    order = np.argsort(-scores, kind="stable").tolist()
+    order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)  # ties stay as they are
     best, others = order[:keep], order[keep:]
-    found = evidence(
-        scores.tolist(), keywords(query).counts, [keywords(memory.text).counts.keys() for memory in rest]
-    )
+    found = evidence(scores, keywords(query).counts, [keywords(memory.text).counts.keys() for memory in rest])
     return Prefiltered(
         kept=tuple(with_kind(rest[place]) for place in best),
-        scores=tuple(scores[best].tolist()),
+        scores=tuple(scores[place] for place in best),
         evidence=tuple(found[place] for place in best),
         pruned=(*(rest[place].id for place in others), *(memories[place].id for place in sorted(repeated))),
         weighing=Weighing(

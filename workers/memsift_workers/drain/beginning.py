@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 
 from memsift_schemas.clock import ServerClock
 from memsift_schemas.redis_link import MEASURE_EVERY_S, REDIS_FAULTS, Pause, measure, tell
+from memsift_schemas.words import jieba
 from memsift_workers.health import Health
 from memsift_workers.rankers.base import Ranker
 from memsift_workers.runtimes.base import RuntimeFault, RuntimeMisconfigured
@@ -38,6 +39,7 @@ class Beginning:
         Raises:
             RuntimeMisconfigured: it can never work.
         """
+        jieba()
         pause = Pause()
         waiting = list(rankers)
         while waiting and not self.stop.is_set():
