@@ -73,6 +73,20 @@ def text(seen):
     return seen.page.inner_text("body")
 
 
+def told_of(seen, end):
+    """The page of a task once Flower has heard how it ended, since tests run in any order."""
+
+    def ended():
+        if end in text(seen):
+            return True
+        seen.page.reload()
+        seen.page.wait_for_timeout(1_000)
+        return False
+
+    until(ended, 60)
+    return text(seen)
+
+
 def keep(seen, name):
     """A picture for the documentation, where one is wanted."""
     assert SECRET not in seen.page.content()
@@ -113,7 +127,7 @@ def test_the_task_list_shows_every_jobs_fate(flower, visit):
 
 def test_a_tasks_page_shows_counts_worker_queue_and_outcome(flower, visit):
     seen = visit(f"{flower['url']}/task/{flower['ids']['SUCCESS']}", height=1130)
-    shown = text(seen)
+    shown = told_of(seen, "20 memories ranked")
     for said in (
         *("memsift.rerank", "SUCCESS", "{candidates: 20, turns: 0, top_k: 3}", "20 memories ranked"),
         *("memsift@", "Routing key", "Received", "Started", "Succeeded", "Runtime"),
@@ -127,7 +141,7 @@ def test_a_tasks_page_shows_counts_worker_queue_and_outcome(flower, visit):
 )
 def test_a_job_that_was_not_ranked_says_why(flower, visit, state, told):
     seen = visit(f"{flower['url']}/task/{flower['ids'][state]}")
-    shown = text(seen)
+    shown = told_of(seen, told)
     assert "memsift.rerank" in shown
     assert told in shown
     assert SECRET not in seen.page.content()
