@@ -18,8 +18,9 @@ S = TypeVar("S", bound="Settings")
 class Settings(BaseSettings):
     """What producer and worker must agree on."""
 
+    # Built when they are first read: a frontend's import does not wait for a worker's settings.
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, extra="ignore", frozen=True, hide_input_in_errors=True
+        env_prefix=PREFIX, extra="ignore", frozen=True, hide_input_in_errors=True, defer_build=True
     )
 
     redis_url: str = Field(
