@@ -1,6 +1,7 @@
 """The drain takes a slot before it pops, fills batches, stops cleanly and outlives Redis."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -78,6 +79,21 @@ async def test_an_idle_runtime_is_asked_at_once(drain, redis, queue, eventually)
     await redis.lpush(queue, "second")
     await eventually(lambda: len(running.batches) == 2)
     assert running.batches == [[b"first"], [b"second"]]
+
+
+async def test_a_runtime_that_has_become_idle_is_asked_at_once_again(drain, redis, queue, eventually):
+    # Given a drain that began to look for the next job while its last one was still being ranked
+    running = drain(batch_wait_ms=1000)
+    await redis.lpush(queue, "first")
+    await eventually(lambda: running.batches)
+    await asyncio.sleep(0.1)
+    running.gate.set()
+    await asyncio.sleep(0.1)
+    # When a job comes that finds the runtime idle, then it is not held back for others
+    began = time.monotonic()
+    await redis.lpush(queue, "second")
+    await eventually(lambda: len(running.batches) == 2)
+    assert time.monotonic() - began < 0.8
 
 
 async def test_no_more_is_taken_than_there_are_slots(drain, redis, queue, eventually):

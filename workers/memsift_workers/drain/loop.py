@@ -164,17 +164,23 @@ class DrainLoop:
         return room
 
     async def _pop(self, most: int) -> tuple[list[bytes], str]:
-        # Nothing is gained by a wait while the runtime is idle: who comes meanwhile finds it busy, and waits.
-        wait_s = self._limits.batch_wait_ms / 1e3 if self._batches else 0.0
         if self._rescue is not None:
-            return await self._rescue.pop(most, wait_s=wait_s)
+            return await self._rescue.pop(most, wait_s=self._wait_s)
         items = await self._taking.at_once(most) if self._crowded else []
         items = items or await self._taking.wait(most)
+        wait_s = self._wait_s()
         if items and len(items) < most and (wait_s or self._taking.has_two):
             await asyncio.sleep(wait_s)
             with contextlib.suppress(*REDIS_FAULTS):  # what was popped before must not be lost with this
                 items += await self._taking.at_once(most - len(items))
         return items, ""
+
+    def _wait_s(self) -> float:
+        """How long a batch that has begun may fill up.
+
+        Nothing is gained by a wait while the runtime is idle: who comes meanwhile finds it busy, and waits.
+        """
+        return self._limits.batch_wait_ms / 1e3 if self._batches else 0.0
 
     async def _work(self, popped: Popped) -> None:
         try:
