@@ -1,11 +1,14 @@
-"""The size of the base install: what a frontend gets."""
+"""The base install: what a frontend gets, and how large it is."""
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from memsift_ops.errors import Failure
@@ -19,8 +22,24 @@ def source_tree() -> Path | None:
     return ROOT if (ROOT / "pyproject.toml").exists() else None
 
 
-def megabytes() -> dict[str, float]:
-    """Megabytes of the base install: the wheels as they are downloaded, and the files as they lie.
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A new environment that holds the base install alone.
+
+    Attributes:
+        python: its interpreter.
+        download_mb: of the wheels, megabytes.
+        installed_mb: of the files as they lie, without bytecode.
+    """
+
+    python: Path
+    download_mb: float
+    installed_mb: float
+
+
+@contextlib.contextmanager
+def base() -> Iterator[Base]:
+    """The base install in a new environment, while it lasts.
 
     Raises:
         Failure: it cannot be installed here.
@@ -32,9 +51,10 @@ def megabytes() -> dict[str, float]:
         wheels, home = Path(folder) / "wheels", Path(folder) / "venv"
         _pip("download", "--dest", str(wheels), str(tree))
         venv.create(home, with_pip=False)
-        _pip("--python", str(home / "bin" / "python"), "install", "--no-compile", str(tree))
+        python = home / "bin" / "python"
+        _pip("--python", str(python), "install", "--no-compile", str(tree))
         (site,) = home.glob("lib/python*/site-packages")
-        return {"download_mb": _size(wheels), "installed_mb": _size(site)}
+        yield Base(python, _size(wheels), _size(site))
 
 
 def _pip(*arguments: str) -> None:

@@ -46,9 +46,10 @@ def test_an_import_is_timed_in_a_new_interpreter():
 
 @pytest.mark.install
 @pytest.mark.timeout(300)
-def test_the_base_install_is_weighed():
-    size = installing.megabytes()
-    assert 5 < size["download_mb"] < size["installed_mb"]
+def test_the_base_install_is_weighed_and_imported():
+    with installing.base() as base:
+        assert 5 < base.download_mb < base.installed_mb
+        assert importing.once(str(base.python))["ms"] > 0
 
 
 @pytest.mark.engine
