@@ -43,7 +43,10 @@ async def read(memories: Sequence[Memory | Mapping[str, Any]]) -> None:
 
 def _texts(memories: Sequence[Memory | Mapping[str, Any]]) -> Iterator[str]:
     for memory in memories:
-        text = memory.get("text") if isinstance(memory, Mapping) else getattr(memory, "text", None)
+        if isinstance(memory, Memory):
+            yield memory.text
+            continue
+        text = memory.get("text") if isinstance(memory, Mapping) else None
         # A longer one is cut first, so that this one is never looked up; nor is one that is no clean text.
         if isinstance(text, str) and len(text) <= MAX_MEMORY_CHARS and is_clean(text):
             yield text
