@@ -37,16 +37,17 @@ class WorkerInfo(BaseModel):
     pid: int
 
 
-def worker_command(name: str, loglevel: str) -> list[str]:
+def worker_command(name: str, loglevel: str, app: str = APP) -> list[str]:
     """A worker's command line.
 
     Args:
         name: the worker's name before the `@` and the host's name.
         loglevel: DEBUG to CRITICAL.
+        app: the module that holds its Celery app.
     """
     # Workers have nothing to tell each other: the queue is all that they share.
     quiet = ("--without-mingle", "--without-gossip")
-    celery = (sys.executable, "-m", "celery", "-A", APP)
+    celery = (sys.executable, "-m", "celery", "-A", app)
     return [*celery, "worker", "-P", "solo", *quiet, "-l", loglevel, "-n", f"{name}@%h"]
 
 
