@@ -77,7 +77,12 @@ class Stack:
         return self.redis_url
 
     def start_worker(
-        self, name: str = "memsift", loglevel: str = "INFO", *, metrics_port: int = 0
+        self,
+        name: str = "memsift",
+        loglevel: str = "INFO",
+        *,
+        metrics_port: int = 0,
+        app: str = services.APP,
     ) -> WorkerInfo:
         """Start a worker on this stack's Valkey and wait until its model is loaded and warm.
 
@@ -85,6 +90,7 @@ class Stack:
             name: the worker's.
             loglevel: DEBUG to CRITICAL.
             metrics_port: where it serves `/metrics`; 0 leaves that to the environment.
+            app: the module that holds its Celery app.
 
         Returns:
             What the worker says of itself.
@@ -92,7 +98,7 @@ class Stack:
         Raises:
             Failure: it ended or was not ready in time.
         """
-        command = services.worker_command(name, loglevel)
+        command = services.worker_command(name, loglevel, app)
         told = {"MEMSIFT_METRICS_PORT": str(metrics_port)} if metrics_port else {}
         child = self._start("worker", command, patience_s=WORKER_STOP_S, told=told)
         found: list[WorkerInfo] = []

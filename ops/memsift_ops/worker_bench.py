@@ -48,11 +48,15 @@ class Held:
     worker_cpu_us: float
     behind_ms: float
 
+    @property
+    def lost(self) -> int:
+        """How many had no answer at all."""
+        return self.jobs - len(self.ms) - self.refused
+
     def numbers(self) -> dict[str, float]:
         """For JSON, without each latency."""
         shares = {f"p{share}_ms": percentile(self.ms, share, self.jobs) for share in PERCENTILES}
-        lost = self.jobs - len(self.ms) - self.refused
-        told = {"jobs": self.jobs, "refused": self.refused, "lost": lost}
+        told = {"jobs": self.jobs, "refused": self.refused, "lost": self.lost}
         return {**told, **shares, "worker_cpu_us": self.worker_cpu_us, "behind_ms": self.behind_ms}
 
 
