@@ -96,6 +96,27 @@ async def test_a_runtime_that_has_become_idle_is_asked_at_once_again(drain, redi
     assert time.monotonic() - began < 0.8
 
 
+async def test_who_comes_late_after_the_last_batch_is_not_held_though_it_is_under_way(
+    drain, redis, queue, eventually
+):
+    running = drain(batch_wait_ms=300)
+    await redis.lpush(queue, "under way")
+    await eventually(lambda: running.batches)
+    await asyncio.sleep(0.4)
+    began = time.monotonic()
+    await redis.lpush(queue, "late")
+    await eventually(lambda: len(running.batches) == 2)
+    assert time.monotonic() - began < 0.25
+
+
+async def test_full_batches_follow_each_other_at_once(drain, redis, queue, eventually):
+    await redis.lpush(queue, *range(8))
+    began = time.monotonic()
+    running = drain(batch_wait_ms=1000)
+    await eventually(lambda: len(running.batches) == 2)
+    assert time.monotonic() - began < 0.8
+
+
 async def test_no_more_is_taken_than_there_are_slots(drain, redis, queue, eventually):
     running = drain()
     await redis.lpush(queue, *range(20))

@@ -1,9 +1,8 @@
-"""The drain loop: a slot, a pop, a short top-up, a batch."""
+"""The drain loop: a slot, a short wait for company, a pop, a batch."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
 from collections.abc import Awaitable, Callable
@@ -73,8 +72,9 @@ class DrainLoop:
         self._limiter = limits.limiter
         self._rescue = rescue
         self._popping: asyncio.Future[tuple[list[bytes], str]] | None = None
-        # Whether the last batch was full, so that jobs probably wait in both lists.
+        # Whether the last batch was full, so that more jobs probably wait.
         self._crowded = False
+        self._popped_at = -math.inf
         self._batches: set[asyncio.Task[None]] = set()
         self._turned_at = math.inf  # not yet
         self._waits_for_room = False
@@ -142,6 +142,7 @@ class DrainLoop:
                 continue
             self._limiter.keep(room, len(items))
             self._crowded = len(items) >= room
+            self._popped_at = self._clock.monotonic()
             popped = Popped(
                 items,
                 self._clock.time(),
@@ -164,23 +165,22 @@ class DrainLoop:
         return room
 
     async def _pop(self, most: int) -> tuple[list[bytes], str]:
+        await self._gather()
+        if self.is_resting():
+            return [], ""
         if self._rescue is not None:
-            return await self._rescue.pop(most, wait_s=self._wait_s)
-        items = await self._taking.at_once(most) if self._crowded else []
-        items = items or await self._taking.wait(most)
-        wait_s = self._wait_s()
-        if items and len(items) < most and (wait_s or self._taking.has_two):
-            await asyncio.sleep(wait_s)
-            with contextlib.suppress(*REDIS_FAULTS):  # what was popped before must not be lost with this
-                items += await self._taking.at_once(most - len(items))
-        return items, ""
+            return await self._rescue.pop(most)
+        items = await self._taking.at_once(most) if self._batches and self._taking.has_two else []
+        return items or await self._taking.wait(most), ""
 
-    def _wait_s(self) -> float:
-        """How long a batch that has begun may fill up.
+    async def _gather(self) -> None:
+        """Let jobs come together: while the runtime is busy a batch begins so much after the last one.
 
-        Nothing is gained by a wait while the runtime is idle: who comes meanwhile finds it busy, and waits.
+        A full one begins at once, and so does what finds the runtime idle.
         """
-        return self._limits.batch_wait_ms / 1e3 if self._batches else 0.0
+        left = self._popped_at + self._limits.batch_wait_ms / 1e3 - self._clock.monotonic()
+        if self._batches and not self._crowded and left > 0:
+            await asyncio.wait(tuple(self._batches), timeout=left)
 
     async def _work(self, popped: Popped) -> None:
         try:

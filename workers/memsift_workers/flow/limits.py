@@ -32,7 +32,7 @@ class Limits:
     Attributes:
         settings: what the worker was started with; the rest of it stays.
         batch_max: jobs that make a micro-batch full.
-        batch_wait_ms: how long one waits to fill up.
+        batch_wait_ms: how long after the last one, while that is under way, another begins.
         concurrency: jobs that may be in the runtime at once, over all workers that share it.
         limiter: of the jobs of this process.
     """

@@ -91,12 +91,8 @@ class Rescue:
         self._claim = redis.register_script(_CLAIM)
         self._return = redis.register_script(_GIVE_BACK)
 
-    async def pop(self, most: int, *, wait_s: Callable[[], float]) -> tuple[list[bytes], str]:
+    async def pop(self, most: int) -> tuple[list[bytes], str]:
         """Up to `most` items and the name of their record; waits as the plain pop does.
-
-        Args:
-            most: items to take.
-            wait_s: tells, once one item has come, how long its batch may fill up.
 
         Raises:
             RedisError: the server is away.
@@ -110,7 +106,6 @@ class Rescue:
         if moved is None:
             return [], ""
         await self._redis.pexpire(staging, RECORD_TTL_MS)
-        await asyncio.sleep(wait_s())
         return await self._take(most)
 
     async def keep_watch(self) -> None:
