@@ -170,7 +170,8 @@ class DrainLoop:
             return [], ""
         if self._rescue is not None:
             return await self._rescue.pop(most)
-        items = await self._taking.at_once(most) if self._batches and self._taking.has_two else []
+        # What waits in both lists fills one batch; a pop that waits takes from one.
+        items = await self._taking.at_once(most) if self._taking.has_two else []
         return items or await self._taking.wait(most), ""
 
     async def _gather(self) -> None:
