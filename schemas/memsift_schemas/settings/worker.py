@@ -95,7 +95,7 @@ class WorkerSettings(Settings):
         8.0,
         ge=0,
         le=1000,
-        description="While a micro-batch that was not full is under way, the next one begins so much after it.",
+        description="While a micro-batch that was not full is under way, the next begins so much after it.",
     )
     batches_in_flight: int = Field(
         4, ge=1, le=64, description="Micro-batches that may be in the runtime at once."
