@@ -16,6 +16,8 @@ print(json.dumps({"ms": (time.perf_counter() - wall) * 1e3, "cpu_ms": (time.proc
 
 def once(python: str = sys.executable) -> dict[str, float]:
     """Milliseconds, wall and CPU, of one import by this interpreter."""
-    ended = subprocess.run((python, "-c", SCRIPT), capture_output=True, text=True, check=True)
+    # -I: what is installed is imported, not what this command was started with.
+    isolated = () if python == sys.executable else ("-I",)
+    ended = subprocess.run((python, *isolated, "-c", SCRIPT), capture_output=True, text=True, check=True)
     told: dict[str, float] = json.loads(ended.stdout)
     return told

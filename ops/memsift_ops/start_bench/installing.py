@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import subprocess
 import sys
@@ -54,7 +55,10 @@ def base() -> Iterator[Base]:
         python = home / "bin" / "python"
         _pip("--python", str(python), "install", "--no-compile", str(tree))
         (site,) = home.glob("lib/python*/site-packages")
-        yield Base(python, _size(wheels), _size(site))
+        size = _size(site)
+        # As pip does unless it is told not to.
+        compileall.compile_dir(site, quiet=2)
+        yield Base(python, _size(wheels), size)
 
 
 def _pip(*arguments: str) -> None:
