@@ -9,7 +9,9 @@ from memsift_ops.evaluation.markup import Markup, tag
 from memsift_ops.evaluation.plots.canvas import WIDTH, apart, dot, label, line, shortened, svg
 from memsift_ops.planning.pictures import Axis
 
-LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 96, 14, 170
+LEFT, RIGHT, TOP, BOTTOM = 66, WIDTH - 96, 14, 170
+# Of two numbers under the axis that are nearer than this, the right one stays.
+APART = 30
 Points = Sequence[tuple[float, float]]
 
 
@@ -55,6 +57,9 @@ def _grid(x: Axis, y: Axis, columns: Sequence[float], *, over: str, unit: str) -
         yield line(LEFT, y(value), RIGHT, y(value), "grid")
         told = f"{value:g}" + (f" {unit}" if value == y.high else "")
         yield label(LEFT - 4, y(value) + 4, told, "tick", "end")
-    for column in columns:
-        yield label(x(column), BOTTOM + 15, f"{column:,g}", "tick", "middle")
+    free = math.inf
+    for column in reversed(columns):
+        if free - x(column) >= APART:
+            free = x(column)
+            yield label(free, BOTTOM + 15, f"{column:,g}", "tick", "middle")
     yield label((LEFT + RIGHT) / 2, BOTTOM + 30, f"{over} (log)", "note", "middle")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 LIGHT = """--page: #f7f7f5; --card: #fff; --ink: #1d1f23; --soft: #5b5f67;
   --line: #dfe0e3; --track: #eeeff1; --budget: #2f855a2e; --good: #1c7a4a; --bad: #b3372f;
-  --c0: #6a6f78; --c1: #2364c8; --c2: #b1520a; --c3: #1a7a5b; --c4: #a8378a; --c5: #6a4fd0; --c6: #7a650d;"""
+  --c0: #6a6f78; --c1: #2364c8; --c2: #b1520a; --c3: #1a7a5b; --c4: #a8378a; --c5: #6a4fd0; --c6: #7a650d;
+  --c7: #b3261e; --c8: #0b7285; --c9: #4d7c0f;"""
 DARK = """--page: #131417; --card: #1c1e22; --ink: #e8e9ec; --soft: #a6aab2;
   --line: #34373d; --track: #2f3238; --budget: #4fc38a38; --good: #5ccf95; --bad: #f08a80;
-  --c0: #9aa0aa; --c1: #74a7f7; --c2: #f0a05a; --c3: #55c9a0; --c4: #e58acb; --c5: #ab98f8; --c6: #d0b94e;"""
+  --c0: #9aa0aa; --c1: #74a7f7; --c2: #f0a05a; --c3: #55c9a0; --c4: #e58acb; --c5: #ab98f8; --c6: #d0b94e;
+  --c7: #ff8a80; --c8: #66d3e8; --c9: #a3d65c;"""
 
 STYLE = f"""
 :root {{ color-scheme: light dark; {LIGHT} }}
@@ -81,7 +83,7 @@ footer { margin-top: 36px; color: var(--soft); font-size: .8125rem; overflow-wra
   .cards { grid-template-columns: 1fr 1fr; } details::details-content { content-visibility: visible; } }
 """
 
-COLOURS = 7
+COLOURS = 10
 
 
 def colour_classes() -> str:
