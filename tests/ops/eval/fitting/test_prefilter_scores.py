@@ -19,7 +19,5 @@ weights = st.tuples(*[st.one_of(st.just(0.0), st.floats(1e-6, 5))] * SIGNALS)
 
 @given(rows, weights)
 def test_both_ways_give_the_same(rows, weights):
-    table = np.array(rows, dtype=np.float64)
-    assert _scores(table, np.array(weights)).tolist() == pytest.approx(
-        mix(list(zip(*rows)), weights), abs=1e-9
-    )
+    found = _scores(np.array(rows, dtype=np.float64), np.array(weights)).tolist()
+    assert found == pytest.approx(mix(list(zip(*rows, strict=True)), weights), abs=1e-9)
