@@ -51,7 +51,7 @@ def test_the_docs_name_every_subject_in_the_versions_that_are_tested(page, subje
 
 @pytest.mark.parametrize(("package", "extra"), FRAMEWORKS.items())
 def test_an_extra_takes_the_version_that_is_tested(package, extra):
-    (line,) = EXTRAS[extra]
+    (line,) = [one for one in EXTRAS[extra] if not one.startswith("memsift[")]
     wanted = Requirement(line)
     assert wanted.name == package
     assert wanted.specifier.contains(dict(pins())[package])
