@@ -33,9 +33,10 @@ END_S = 30.0
     "--seconds", default=20.0, show_default=True, type=click.FloatRange(1, 600), help="Of the load."
 )
 def command(*, folder: Path, rate: float, seconds: float) -> int:
-    """Write flame graphs of producer and worker under load into FOLDER: producer.svg, worker.svg.
+    """Write flame graphs of producer and worker under load into FOLDER.
 
-    Only what holds Python's global lock is shown, so that waiting is not. The runtime takes 15 ms a batch.
+    They are producer-profile.svg and worker-profile.svg. Only what holds Python's global lock is shown, so
+    that waiting is not. The runtime takes 15 ms a batch.
     Needs py-spy (pip install py-spy), and on some systems root.
     """
     beside = str(Path(sys.executable).parent)
@@ -51,7 +52,7 @@ def command(*, folder: Path, rate: float, seconds: float) -> int:
         with Worker(ours, told) as worker, Client(ours, told) as client, waiting("profiling"):
             client.do({"do": "ready"}, seconds=END_S)
             looking = [
-                _look(spy, pid, folder / f"{name}.svg")
+                _look(spy, pid, folder / f"{name}-profile.svg")
                 for name, pid in (("producer", client.pid), ("worker", worker.pid))
             ]
             order = {"do": "load", "rate": rate, "seconds": seconds, "seed": 1}
@@ -63,7 +64,7 @@ def command(*, folder: Path, rate: float, seconds: float) -> int:
                 if one.returncode:
                     raise Failure("py-spy could not look", log=said.strip().splitlines()[-5:])
     for name in ("producer", "worker"):
-        _shorten(folder / f"{name}.svg")
+        _shorten(folder / f"{name}-profile.svg")
     return 0
 
 

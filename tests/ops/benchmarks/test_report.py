@@ -109,7 +109,7 @@ def test_the_overload_of_a_chaos_run_and_the_cache_are_on_the_page(run, tmp_path
 def test_flame_graphs_of_both_sides(run, tmp_path):
     code, _, said = run("bench", "profile", tmp_path, "--rate", "50", "--seconds", "3")
     assert code == 0, said
-    assert "rerank" in (tmp_path / "producer.svg").read_text()
-    worker = (tmp_path / "worker.svg").read_text()
+    assert "rerank" in (tmp_path / "producer-profile.svg").read_text()
+    worker = (tmp_path / "worker-profile.svg").read_text()
     assert "BatchHandler" in worker
     assert str(tmp_path) not in worker
