@@ -16,8 +16,8 @@ WARM_S = 1.0
 # "No collapse": what is still answered by the model during the storm, as a share of the capacity. The rest is
 # what batches lose by waiting for their slowest prompt.
 LEAST_SHARE, QUICK_LEAST_SHARE = 0.85, 0.4
-# A batch or two that a busy machine makes late are 3% of the short form's four seconds: four runs alone had .3
-# to .9%, two behind the other scenarios 2.5 and 3.1%.
+# A batch or two that a busy machine makes late are 3% of the short form's four seconds: four runs alone had
+# .3 to .9%, two behind the other scenarios 2.5 and 3.1%.
 DEAD_SHARE, QUICK_DEAD_SHARE = 0.001, 0.05
 NORMAL_WITHIN_S = 2.0
 NORMAL, QUICK_NORMAL = 0.99, 0.8
