@@ -14,6 +14,7 @@ from memsift_producer.prefilter import Weighing, prefilter
 from memsift_producer.prefilter.kinds import with_kind
 from memsift_producer.reranking import Reranking
 from memsift_schemas.memory import Id, Kind, Memory, Model
+from memsift_schemas.order import best_first
 from memsift_schemas.result import Ranked, Source
 from memsift_schemas.settings import ProducerSettings
 
@@ -115,7 +116,6 @@ def explain(
 
 def _before(weighing: Weighing) -> dict[str, dict[str, Any]]:
     """What the prefilter knew of each memory that is no duplicate."""
-    places = sorted(range(len(weighing.scores)), key=weighing.scores.__getitem__, reverse=True)
     return {
         weighing.memories[at].id: {
             "prefilter_place": place,
@@ -126,7 +126,7 @@ def _before(weighing: Weighing) -> dict[str, dict[str, Any]]:
                 keywords=_known(weighing.keyword[at]),
             ),
         }
-        for place, at in enumerate(places, start=1)
+        for place, at in enumerate(best_first(weighing.scores), start=1)
     }
 
 

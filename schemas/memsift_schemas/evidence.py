@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-from memsift_schemas.words import fold, terms
+from memsift_schemas.words import CACHED_TEXTS, fold, terms
 
 # A compromise, measured with `jev` at 0, 1, 2, 4 on the sets that are not LoCoMo's. AUROC of the first
 # memory's evidence, questions against the same ones over another user's memories, mean of four sets: .819,
@@ -21,8 +21,6 @@ from memsift_schemas.words import fold, terms
 # .0271 (.0371 for always saying the base rate). On LoCoMo, held out: .740, .846, .906, .956 and .0178, .0182,
 # .0190, .0222 (.0209). Weighing the terms by their idf moves the former by .005, the latter by .0001.
 COVERAGE_WEIGHT = 2.0
-# The same memories come back with every turn.
-_CACHED_TEXTS = 8192
 
 
 def evidence(
@@ -49,7 +47,7 @@ def evidence(
     )
 
 
-@lru_cache(_CACHED_TEXTS)
+@lru_cache(CACHED_TEXTS)
 def vocabulary(text: str) -> frozenset[str]:
     """The distinct terms of a text, for those that keep none: see `words.terms`."""
     return frozenset(terms(fold(text)))

@@ -12,6 +12,9 @@ from types import ModuleType
 HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _WORD = re.compile(r"[^\W_]+")
 _CACHED_WORDS = 32_768
+# Of every cache by text: the same memories come back with every turn. An entry takes .5 to 2 KB; all of a
+# frontend's take some 20 MB when they are full.
+CACHED_TEXTS = 8192
 
 _ENGLISH_STOPWORDS = """
 a about also am an and any are as at be been being but by can could d did do does doing for from had has

@@ -88,7 +88,7 @@ def constants():
             "PREFILTER": {
                 "k1": signals._K1,
                 "b": signals._B,
-                "decimals": signals.DECIMALS,
+                "decimals": signals._DECIMALS,
                 "leastSpread": signals._LEAST_SPREAD,
                 "leastCosine": embeddings.LEAST_COSINE,
                 "leastOverlap": duplicates.LEAST_OVERLAP,

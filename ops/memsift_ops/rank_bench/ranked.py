@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memsift_ops.datasets import Case
+from memsift_schemas.order import best_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,5 +43,5 @@ class Subject(Protocol):
 
 def by_scores(case: Case, scores: Sequence[float]) -> list[str]:
     """Ids by score; ties keep the order of recall."""
-    order = sorted(range(len(scores)), key=lambda at: -scores[at])
+    order = best_first(scores)
     return [case.memories[at].id for at in order]

@@ -20,6 +20,7 @@ from memsift_producer.prefilter.signals import similarities
 from memsift_producer.preparation import Prepared, Question
 from memsift_schemas.decision import VERSION, DecisionText
 from memsift_schemas.memory import Memory
+from memsift_schemas.order import best_first
 from memsift_schemas.result import RerankResult
 from memsift_schemas.sealing import KeyRing
 from memsift_schemas.settings import ProducerSettings
@@ -164,8 +165,7 @@ def _weighed(found: Prefiltered, result: RerankResult) -> Iterator[Row]:
 
 def _before(weighing: Weighing) -> Iterator[tuple[str, Row]]:
     """What the prefilter says of each memory that is no duplicate, with its id."""
-    best_first = sorted(range(len(weighing.scores)), key=weighing.scores.__getitem__, reverse=True)
-    places = {at: place for place, at in enumerate(best_first, start=1)}
+    places = {at: place for place, at in enumerate(best_first(weighing.scores), start=1)}
     signals = {
         name: [round(value, _DECIMALS) for value in values]
         for name, values in (

@@ -11,6 +11,7 @@ import orjson
 from memsift_producer.prefilter.signals import keyword_scores
 from memsift_schemas.job import MAX_CANDIDATES, MAX_JOB_BYTES
 from memsift_schemas.memory import MAX_ID_CHARS, MAX_MEMORY_CHARS, Memory
+from memsift_schemas.order import best_first
 
 # For the texts and ids of a job; the rest is for the question (2,000 characters) and each memory's other
 # fields.
@@ -52,8 +53,7 @@ def shortlist(query: str, memories: Sequence[Memory], kept: int) -> tuple[list[M
     """
     if fits(memories, kept):
         return list(memories), []
-    scores = keyword_scores(query, memories)
-    ranked = [memories[at] for at in sorted(range(len(scores)), key=scores.__getitem__, reverse=True)]
+    ranked = [memories[at] for at in best_first(keyword_scores(query, memories))]
     most = MAX_CANDIDATES
     if not fits(ranked[:most], kept):
         sizes = list(accumulate(map(_bytes, ranked[:most])))

@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 from memsift_producer.prefilter.embeddings import comparable, near
 from memsift_producer.prefilter.particulars import same_particulars
-from memsift_producer.prefilter.tokens import CACHED_TEXTS
 from memsift_schemas.memory import Memory
-from memsift_schemas.words import fold, stem
+from memsift_schemas.words import CACHED_TEXTS, fold, stem
 
 # The share of the longer text's distinct words that the shorter one has. Of 18 rewordings written by hand it
 # finds 17, and of 33 pairs that differ in one particular it merges one; trigrams (Jaccard .7) 8 and 10, word

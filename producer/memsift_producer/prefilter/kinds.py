@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from memsift_producer.prefilter.tokens import CACHED_TEXTS
 from memsift_schemas.memory import Kind, Memory
-from memsift_schemas.words import fold
+from memsift_schemas.words import CACHED_TEXTS, fold
 
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"

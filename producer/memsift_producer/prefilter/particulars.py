@@ -7,8 +7,7 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
-from memsift_producer.prefilter.tokens import CACHED_TEXTS
-from memsift_schemas.words import HAN, STOPWORDS, jieba, stem
+from memsift_schemas.words import CACHED_TEXTS, HAN, STOPWORDS, jieba, stem
 
 _LATIN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff\uf900-\ufaff]+(?:['’][a-zA-Z]+)?")
 _NEGATION = "not"

@@ -12,6 +12,7 @@ from memsift_producer.prefilter.signals import Numbers, mix, signals
 from memsift_producer.prefilter.tokens import keywords
 from memsift_schemas.evidence import evidence
 from memsift_schemas.memory import Memory
+from memsift_schemas.order import best_first
 from memsift_schemas.settings import ProducerSettings
 
 
@@ -89,7 +90,7 @@ def prefilter(
     )
     similarity, recency, keyword = table
     scores = mix(table, [settings.weight_vector, settings.weight_recency, settings.weight_keyword])
-    order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)  # ties stay as they are
+    order = best_first(scores)
     best, others = order[:keep], order[keep:]
     found = evidence(scores, keywords(query).counts, [keywords(memory.text).counts.keys() for memory in rest])
     return Prefiltered(

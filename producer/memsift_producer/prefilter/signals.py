@@ -21,7 +21,7 @@ _B = 0.4
 _SECONDS_PER_DAY = 86_400.0
 # A spread below this, relative to the largest value, is rounding noise: the signal says nothing.
 _LEAST_SPREAD = 1e-12
-DECIMALS = 12
+_DECIMALS = 12
 
 
 def signals(
@@ -129,7 +129,7 @@ def mix(signals: Sequence[Sequence[float]], weights: Sequence[float]) -> Numbers
                 total += weight
                 score += value * weight
         # Sums of the same numbers may differ in their last bit by where they stand; ties shall be ties.
-        scores.append(round(score / total, DECIMALS) if total else 0.0)
+        scores.append(round(score / total, _DECIMALS) if total else 0.0)
     return scores
 
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from memsift_schemas.words import fold, terms
-
-# The same memories come back with every turn. An entry takes .5 to 2 KB here and about
-# as much in the other caches of this size: some 20 MB in all when full.
-CACHED_TEXTS = 8192
+from memsift_schemas.words import CACHED_TEXTS, fold, terms
 
 
 class Keywords(NamedTuple):

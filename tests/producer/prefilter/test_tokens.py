@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsift_producer.prefilter.tokens import CACHED_TEXTS, keywords
-from memsift_schemas.words import stem
+from memsift_producer.prefilter.tokens import keywords
+from memsift_schemas.words import CACHED_TEXTS, stem
 
 
 def words(text):

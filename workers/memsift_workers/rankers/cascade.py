@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from memsift_schemas.job import RerankJob
+from memsift_schemas.order import best_first
 from memsift_workers.rankers.base import Outcome, Parts, Ranker, RankFault, Scores, Warmable, prompt_version
 from memsift_workers.rankers.isolation import time_left
 from memsift_workers.runtimes.base import Reachable
@@ -78,7 +79,7 @@ class Cascade:
         await self._second.close()
 
     def _prune(self, job: RerankJob, scores: Scores) -> RerankJob:
-        best = sorted(range(len(scores.values)), key=lambda at: (-scores.values[at], at))[: self._keep]
+        best = best_first(scores.values)[: self._keep]
         kept = sorted(best)
         update = {
             "candidates": tuple(job.candidates[at] for at in kept),

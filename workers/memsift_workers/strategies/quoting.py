@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 
 from memsift_schemas.memory import Turn
+from memsift_schemas.words import CACHED_TEXTS
 
 _SQUARE = re.compile(
     r"\[(/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|IMG|THINK|BOS|EOS|"
@@ -26,11 +27,7 @@ _INVISIBLE = re.compile(
 )
 
 
-# The same memories come back with every turn.
-_CACHED_TEXTS = 8192
-
-
-@lru_cache(_CACHED_TEXTS)
+@lru_cache(CACHED_TEXTS)
 def quote(text: str) -> str:
     """One line of data: no control tokens of any common template, no line breaks, nothing invisible."""
     visible = text if text.isascii() else _INVISIBLE.sub("", text)

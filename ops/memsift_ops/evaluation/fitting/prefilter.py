@@ -7,7 +7,7 @@ import numpy as np
 from memsift_ops.datasets import Case
 from memsift_ops.evaluation.fitting.linear import Floats, Linear, Table
 from memsift_producer.prefilter.duplicates import duplicates
-from memsift_producer.prefilter.signals import DECIMALS, signals
+from memsift_producer.prefilter.signals import mix, signals
 from memsift_schemas import settings
 from memsift_schemas.settings import ProducerSettings
 
@@ -30,9 +30,4 @@ def prefilter() -> Linear:
 
 
 def _scores(values: Floats, weights: Floats) -> Floats:
-    """`prefilter.signals.mix`, for as often as a fit needs it."""
-    share = np.isfinite(values) * weights
-    total = share.sum(axis=1)
-    weighted = (np.nan_to_num(values) * share).sum(axis=1)
-    scores: Floats = np.divide(weighted, total, out=np.zeros_like(total), where=total > 0)
-    return np.round(scores, DECIMALS)
+    return np.array(mix(values.T.tolist(), weights.tolist()), dtype=np.float64)

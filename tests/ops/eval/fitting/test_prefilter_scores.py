@@ -1,4 +1,4 @@
-"""The prefilter's scores as a fit computes them, thousands of times, are the prefilter's."""
+"""The prefilter's scores as a fit computes them, from rows of features, are the prefilter's."""
 
 import math
 

@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 import rjieba
 
-from memsift_schemas.words import HAN, fold, terms
+from memsift_schemas.words import CACHED_TEXTS, HAN, fold, terms
 from memsift_workers.rankers.jev.english import KIN_STEMS, TIME_STEMS, VERB_STEMS, names_en
 from memsift_workers.rankers.jev.times import without_relative
 
-# The same memories come back with every turn; an entry takes about 1 KB.
-CACHED_TEXTS = 8192
 _CACHED_QUERIES = 512  # one is looked at three times: by the store of idf, the features, the evidence
 _CAPITAL = re.compile("[A-Z]")
 # A telephone's, an order's, a room's: it names one thing as a name does. Years are times.

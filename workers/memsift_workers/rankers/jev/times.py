@@ -6,11 +6,11 @@ import re
 from datetime import date
 from functools import lru_cache
 
+from memsift_schemas.words import CACHED_TEXTS
 from memsift_workers.rankers.jev.spans import Span
 from memsift_workers.rankers.jev.times_en import spans_en, without_relative_en
 from memsift_workers.rankers.jev.times_zh import spans_zh, without_relative_zh
 
-CACHED_TEXTS = 8192
 # Any two days, years apart: what a text means on both it means on all.
 _SOME_DAY, _ANOTHER_DAY = date(2001, 1, 1), date(2011, 6, 15)
 _LATIN = re.compile("[a-z]{2}")

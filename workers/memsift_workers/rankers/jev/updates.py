@@ -16,7 +16,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from memsift_workers.rankers.jev.analysis import CACHED_TEXTS, Text
+from memsift_schemas.words import CACHED_TEXTS
+from memsift_workers.rankers.jev.analysis import Text
 from memsift_workers.rankers.jev.lexical import Floats
 
 # Share of the words, weighed by idf, that a correction has in common with what it corrects. Of .08 to .22 the
