@@ -112,7 +112,8 @@ def test_from_calls_to_the_dashboard_and_to_alerts(deployment, prometheus):
     server.until(lambda: sum(server.value("memsift_producer_calls_total")) == deployment.calls)
     answered = 'memsift_gateway_requests_total{status="200", dialect!="feedback"}'
     server.until(lambda: sum(server.value(answered)) == deployment.calls)
-    assert 0 < deployment.feedback == sum(server.value("memsift_producer_feedback_total"))
+    server.until(lambda: sum(server.value("memsift_producer_feedback_total")) == deployment.feedback)
+    assert deployment.feedback > 0
     ranked = 'memsift_producer_calls_total{source="model"}'
     jobs = 'memsift_worker_jobs_total{outcome="ranked"}'
     server.until(lambda: sum(server.value(ranked)) == sum(server.value(jobs)))
