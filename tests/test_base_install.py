@@ -102,6 +102,19 @@ def test_the_producer_works_and_imports_nothing_heavy(python):
     assert "sentry_sdk" not in imported
 
 
+def test_an_import_does_not_wait_for_what_only_a_connection_needs(python):
+    """Redis-py, pydantic-settings and the Chinese dictionary are more than half of what it would take."""
+    show = "print(sorted(name for name in sys.modules if '.' not in name))"
+    late = {"redis", "pydantic_settings", "rjieba"}
+    at_first, opened = (
+        set(ast_literal(run(python, "-c", f"import sys\nimport memsift_producer\n{then}{show}")))
+        for then in ("", "memsift_producer.Reranker.from_url('redis://127.0.0.1:1/0')\n")
+    )
+    assert "memsift_schemas" in at_first
+    assert at_first & late == set()
+    assert {"redis", "pydantic_settings"} <= opened
+
+
 def ast_literal(text):
     import ast
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from memsift_producer.cards import Card, throughput
 from memsift_schemas.job import RerankJob
 from memsift_schemas.keys import own_key
-from memsift_schemas.settings import asks_runtime
+from memsift_schemas.ranker_names import asks_runtime
 
 # So many jobs may wait for a runtime before others take them, in units of what its worker may have under
 # way, about what it gets done while a batch takes. Measured with three workers (limit 24), real lists and

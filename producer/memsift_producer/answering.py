@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Set
 
 from memsift_producer.breaker import Breaker
 from memsift_producer.dispatch import Dispatch
@@ -42,10 +43,10 @@ class Answering:
         """
         time_left = prepared.time_left - (self._clock.monotonic() - started)
         if time_left <= 0:
-            return await at_once(prepared, Cause.DEADLINE)
+            return await prepared.fallback.at_once(Cause.DEADLINE)
         probe = await self._breaker.admit(time_left)
         if isinstance(probe, Cause):
-            return await at_once(prepared, probe)
+            return await prepared.fallback.at_once(probe)
         try:
             result = await self._ask(prepared, job, started + prepared.time_left, is_probe=bool(probe))
         except asyncio.CancelledError:
@@ -59,7 +60,7 @@ class Answering:
         time_left = ends - self._clock.monotonic()
         favourite = self._dispatch.choose(job, time_left, ahead=len(self._outbox), is_probe=is_probe)
         if isinstance(favourite, Cause):
-            return await at_once(prepared, favourite)
+            return await prepared.fallback.at_once(favourite)
         reply = self._replies.expect(job.id)
         parcel = self._outbox.put(job.id, prepared.message, job.deadline, favourite)
         # One future to wait for: `asyncio.wait` on both takes twice the time.
@@ -69,7 +70,7 @@ class Answering:
             async with asyncio.timeout(time_left):
                 answer = await reply
         except TimeoutError:
-            return fall_back(prepared, _why_late(parcel))
+            return prepared.fallback.because(_why_late(parcel))
         except asyncio.CancelledError:
             cancelled = True
             raise
@@ -77,8 +78,8 @@ class Answering:
             self._outbox.withdraw(parcel, cancelled=cancelled)
             self._replies.forget(job.id)
         if self._clock.monotonic() > ends:
-            return fall_back(prepared, Cause.DEADLINE)
-        result = _settle(prepared, answer)
+            return prepared.fallback.because(Cause.DEADLINE)
+        result = _settle(prepared, answer, {memory.id for memory in job.candidates})
         if "rank" in result.timings_ms:
             self._dispatch.admission.answered(result.timings_ms["rank"])
         return result
@@ -98,30 +99,17 @@ def _why_late(parcel: Parcel) -> Cause:
     return Cause.DEADLINE if pushed else Cause.REDIS_UNAVAILABLE
 
 
-def _settle(prepared: Prepared, reply: Reply) -> RerankResult:
+def _settle(prepared: Prepared, reply: Reply, expected: Set[str]) -> RerankResult:
     """A worker's ranking if it ranks exactly this job's candidates, else the fallback."""
     if isinstance(reply, Refusal):
-        return fall_back(prepared, reply.cause)
+        return prepared.fallback.because(reply.cause)
     ranked = [place.id for place in reply.ranking]
-    expected = {place.id for place in prepared.fallback.ranking}
     if len(ranked) != len(expected) or set(ranked) != expected:
-        return fall_back(prepared, Cause.INVALID_REPLY)
-    timings = {**prepared.fallback.timings_ms, **reply.timings_ms}
+        return prepared.fallback.because(Cause.INVALID_REPLY)
     return reply.model_copy(
         update={
             "selected": select(reply.ranking, top_k=prepared.top_k, min_relevance=prepared.min_relevance),
-            "pruned": prepared.fallback.pruned,
-            "timings_ms": timings,
+            "pruned": prepared.pruned,
+            "timings_ms": {**prepared.timings_ms, **reply.timings_ms},
         }
     )
-
-
-def fall_back(prepared: Prepared, cause: Cause) -> RerankResult:
-    """The prefilter's ranking, with the reason why it has to do."""
-    return prepared.fallback.model_copy(update={"cause": cause})
-
-
-async def at_once(prepared: Prepared, cause: Cause) -> RerankResult:
-    """`fall_back` for a call that was not sent: others get their turn, whatever loop calls so in a row."""
-    await asyncio.sleep(0)
-    return fall_back(prepared, cause)

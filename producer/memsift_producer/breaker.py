@@ -13,11 +13,14 @@ import math
 import secrets
 from collections import deque
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from memsift_producer.breaker_state import Reading, Tally
 from memsift_schemas.clock import Clock
 from memsift_schemas.result import Cause
-from memsift_schemas.settings import ProducerSettings
+
+if TYPE_CHECKING:
+    from memsift_schemas.settings import ProducerSettings
 
 # What says that the way to the model is broken. Not: wrong input, a full house, a caller who went away.
 FAILURES = frozenset(

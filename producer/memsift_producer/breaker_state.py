@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Redis
 
 from memsift_schemas import waiting
 from memsift_schemas.keys import breaker_key, workers_key
-from memsift_schemas.settings import ProducerSettings
 from memsift_schemas.waiting import WORKER_LIVES_S, Waiting
+
+if TYPE_CHECKING:
+    from memsift_schemas.settings import ProducerSettings
 
 # Of fewer answers the 99th percentile is nothing but the slowest one.
 MIN_ANSWERS_FOR_P99 = 100

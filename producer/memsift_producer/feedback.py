@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 from redis.asyncio import Redis
 
-from memsift_producer.decisions.log import DecisionLog
 from memsift_producer.meter import Meter
+from memsift_producer.told import FeedbackOutcome
 from memsift_schemas.clock import Clock
-from memsift_schemas.decision import Told, encode
 from memsift_schemas.errors import InvalidInput, describe
 from memsift_schemas.hits import HOUR_S, KEPT_S, Picked, Series, hit, judged
 from memsift_schemas.job import MAX_CANDIDATES
 from memsift_schemas.keys import digest, hits_key, picked_key
-from memsift_schemas.memory import Id
+from memsift_schemas.memory import DEFERRED, Id
 from memsift_schemas.redis_link import REDIS_FAULTS, tell
 from memsift_schemas.result import RerankResult
 
+if TYPE_CHECKING:
+    from memsift_producer.decisions import Decisions
+
 log = logging.getLogger("memsift.producer")
 
-_IDS = TypeAdapter(tuple[Id, ...])
+_IDS = TypeAdapter(tuple[Id, ...], config=DEFERRED)
 # Calls whose picks are sent in one round trip; feedback comes seconds later at the earliest.
 FLUSH_EVERY_S = 0.05
 # More do not wait for a Redis that is away: feedback on them will be `unknown`.
@@ -41,15 +41,6 @@ _ADD = """
 for at = 2, #ARGV do redis.call('HINCRBY', KEYS[1], ARGV[at], 1) end
 redis.call('EXPIRE', KEYS[1], ARGV[1])
 """
-
-
-class FeedbackOutcome(StrEnum):
-    """What became of a feedback."""
-
-    COUNTED = "counted"
-    UNKNOWN = "unknown"  # no such call: too long ago, told of already, another user's, or never made
-    UNAVAILABLE = "unavailable"  # Redis could not be asked: telling again may help
-    OFF = "off"  # MEMSIFT_FEEDBACK_TTL_S is 0, so nothing is counted; a decision log still takes it
 
 
 class Feedback:
@@ -71,7 +62,7 @@ class Feedback:
         *,
         ttl_s: int,
         clock: Clock,
-        decisions: DecisionLog | None,
+        decisions: Decisions | None,
         meter: Meter,
     ) -> None:
         self._redis = redis
@@ -140,9 +131,7 @@ class Feedback:
         # One that cannot be told to be this user's must not label another's call.
         is_known = outcome in {FeedbackOutcome.COUNTED, FeedbackOutcome.OFF}
         if self._decisions is not None and (is_known or user is None):
-            at = datetime.fromtimestamp(self._clock.time(), UTC)
-            line = Told(at=at, job=job_id, used=tuple(used), missed=tuple(missed))
-            self._decisions.note(functools.partial(encode, line))
+            self._decisions.told(job_id, used=used, missed=missed)
         return outcome
 
     async def _count(

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pydantic import TypeAdapter, ValidationError
 from redis.asyncio import Redis
 
-from memsift_producer.preparation import MAX_DEADLINE_S
+from memsift_producer.question import MAX_DEADLINE_S
 from memsift_schemas.errors import InvalidInput, NotForgotten, describe
 from memsift_schemas.keys import decks_key, forgotten_key
-from memsift_schemas.memory import Id
+from memsift_schemas.memory import DEFERRED, Id
 from memsift_schemas.redis_link import REDIS_FAULTS, tell
 
-_IDS = TypeAdapter(tuple[Id, ...])
+_IDS = TypeAdapter(tuple[Id, ...], config=DEFERRED)
 # A job that was sent before still holds the memory, and must not bring it back.
 REMEMBERED_S = int(MAX_DEADLINE_S)
 

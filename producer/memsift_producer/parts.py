@@ -1,25 +1,39 @@
-"""What a `Reranker` is made of, and how its parts hang together."""
+"""What a `Reranker` is made of, how its parts hang together, start and end."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redis.asyncio import Redis
 
 from memsift_producer.admission import Admission
 from memsift_producer.affinity import Affinity
+from memsift_producer.afterwards import CLOSE_WAIT_S, Afterwards
 from memsift_producer.answering import Answering
 from memsift_producer.breaker import Breaker
 from memsift_producer.dispatch import Dispatch
+from memsift_producer.forgetting import forget
 from memsift_producer.meter import Meter
 from memsift_producer.outbox import Outbox
 from memsift_producer.replies import Replies
+from memsift_producer.told import OnBreaker
 from memsift_producer.warming import WarmUps
-from memsift_producer.watch import OnBreaker, Watch
+from memsift_producer.watch import Watch
 from memsift_schemas.clock import ServerClock
-from memsift_schemas.redis_link import connect
+from memsift_schemas.redis_link import REDIS_FAULTS, connect, end
+from memsift_schemas.result import Cause
 from memsift_schemas.sealing import KeyRing
-from memsift_schemas.settings import ProducerSettings
+
+if TYPE_CHECKING:
+    from memsift_schemas.settings import ProducerSettings
+
+
+# Opening waits this long for Redis; after that calls are answered by the prefilter until it comes.
+OPEN_WAIT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +50,8 @@ class Parts:
         replies: hands answers to who waits for them.
         answering: takes one call through all of these.
         warm_ups: sends what is to be read before its question comes.
+        afterwards: keeps what answered calls leave behind.
+        queue: the queue's name.
     """
 
     push_link: Redis
@@ -47,6 +63,42 @@ class Parts:
     replies: Replies
     answering: Answering
     warm_ups: WarmUps
+    afterwards: Afterwards
+    queue: str
+
+    async def start(self) -> list[asyncio.Task[None]]:
+        """Begin what runs beside the calls, and wait a moment for Redis.
+
+        Returns:
+            What is to be ended by `close`.
+        """
+        running = {
+            "afterwards": self.afterwards.run(),
+            "outbox": self.outbox.run(),
+            "replies": self.replies.run(),
+            "watch": self.watch.run(),
+        }
+        tasks = [asyncio.create_task(run, name=f"memsift-{name}") for name, run in running.items()]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(OPEN_WAIT_S):
+                await self.replies.connected.wait()
+                await self.watch.present.wait()
+        return tasks
+
+    async def close(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """Answer every call in flight with its fallback, and close both connections."""
+        self.replies.refuse_all(Cause.CLOSED)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.outbox.idle.wait(), CLOSE_WAIT_S)
+        await self.afterwards.close()
+        await end(tasks)
+        for link in (self.push_link, self.reply_link):
+            with contextlib.suppress(*REDIS_FAULTS):
+                await link.aclose()
+
+    async def forget(self, user: str, memories: Sequence[str]) -> None:
+        """See `Reranker.forget`."""
+        await forget(self.push_link, self.queue, user=user, memories=memories)
 
 
 def assemble(
@@ -91,7 +143,19 @@ def assemble(
     replies = Replies(reply_link, settings.queue, clock, ring=ring)
     answering = Answering(breaker=breaker, dispatch=dispatch, outbox=outbox, replies=replies, clock=clock)
     warm_ups = WarmUps(push_link, settings.queue, affinity=affinity)
-    return Parts(push_link, reply_link, breaker, dispatch, watch, outbox, replies, answering, warm_ups)
+    return Parts(
+        push_link,
+        reply_link,
+        breaker,
+        dispatch,
+        watch,
+        outbox,
+        replies,
+        answering,
+        warm_ups,
+        Afterwards(push_link, settings, clock, metrics),
+        settings.queue,
+    )
 
 
 def _connect(settings: ProducerSettings) -> Redis:

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from memsift_producer.afterwards import CLOSE_WAIT_S, Afterwards
-from memsift_producer.answering import at_once
 from memsift_producer.cards import Card
-from memsift_producer.forgetting import forget
+from memsift_producer.chosen_settings import chosen
 from memsift_producer.meter import Meter
 from memsift_producer.observed import Observed
-from memsift_producer.parts import assemble
 from memsift_producer.prefilter import read
-from memsift_producer.preparation import Prepared, Question, prepare, prepare_warm_up
+from memsift_producer.preparation import Prepared, pack, prepare_warm_up, weigh
+from memsift_producer.question import Question
 from memsift_producer.reranking import Reranking
-from memsift_producer.watch import OnBreaker
+from memsift_producer.told import OnBreaker
 from memsift_schemas import calibration
-from memsift_schemas import settings as settings_module
 from memsift_schemas.clock import Clock, ServerClock
+from memsift_schemas.getting_ready import get_ready
 from memsift_schemas.job import ANONYMOUS, DEFAULT_SESSION
 from memsift_schemas.memory import Memory, Turn
-from memsift_schemas.redis_link import REDIS_FAULTS, end
 from memsift_schemas.result import Cause, RerankResult
 from memsift_schemas.sealing import KeyRing
-from memsift_schemas.settings import ProducerSettings
-from memsift_schemas.words import jieba
 
-# Opening waits this long for Redis; after that calls are answered by the prefilter until it comes.
-OPEN_WAIT_S = 1.0
+if TYPE_CHECKING:
+    from memsift_schemas.settings import ProducerSettings
 
 
 class Reranker:
@@ -66,16 +60,18 @@ class Reranker:
             metrics: counts calls, such as `memsift_producer.metrics.Metrics()`.
         """
         self.metrics = metrics or Meter()
-        self.settings = settings or settings_module.load(ProducerSettings)
+        self.settings = settings or chosen()
         self._clock = ServerClock(clock)
         self._ring = KeyRing.of(self.settings.seal_keys)
         self._calibration = calibration.load(self.settings.calibration)
+        # Not before one is made: with redis-py the import of this module would take half as long again.
+        from memsift_producer.parts import assemble  # noqa: PLC0415
+
         self._parts = assemble(
             self.settings, self._clock, ring=self._ring, metrics=self.metrics, on_breaker=on_breaker
         )
         self.breaker = self._parts.breaker
-        self._afterwards = Afterwards(self._parts.push_link, self.settings, self._clock, self.metrics)
-        self.feedback = self._afterwards.feedback
+        self.feedback = self._parts.afterwards.feedback
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
 
@@ -90,7 +86,7 @@ class Reranker:
         Raises:
             SettingsError: a setting is wrong; names its variable.
         """
-        return cls(settings_module.load(ProducerSettings, redis_url=url, **settings))
+        return cls(chosen(redis_url=url, **settings))
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -104,33 +100,18 @@ class Reranker:
     async def open(self) -> None:
         """Start the two connections. Does not fail when Redis is away: calls then fall back.
 
-        Reads the Chinese dictionary, which takes 120 ms: call it before the process takes requests.
+        Reads the Chinese dictionary and builds the models, during 150 ms in which nothing else runs: call it
+        before the process takes requests.
         """
-        jieba()
+        get_ready()
         self._closed = False
-        self._tasks = [
-            asyncio.create_task(self._afterwards.run(), name="memsift-afterwards"),
-            asyncio.create_task(self._parts.outbox.run(), name="memsift-outbox"),
-            asyncio.create_task(self._parts.replies.run(), name="memsift-replies"),
-            asyncio.create_task(self._parts.watch.run(), name="memsift-watch"),
-        ]
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(OPEN_WAIT_S):
-                await self._parts.replies.connected.wait()
-                await self._parts.watch.present.wait()
+        self._tasks = await self._parts.start()
 
     async def close(self) -> None:
         """Answer every call in flight with its fallback and close both connections."""
         self._closed = True
-        self._parts.replies.refuse_all(Cause.CLOSED)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._parts.outbox.idle.wait(), CLOSE_WAIT_S)
-        await self._afterwards.close()
-        await end(self._tasks)
-        self._tasks = []
-        for link in (self._parts.push_link, self._parts.reply_link):
-            with contextlib.suppress(*REDIS_FAULTS):
-                await link.aclose()
+        tasks, self._tasks = self._tasks, []
+        await self._parts.close(tasks)
 
     async def rerank(  # noqa: PLR0913  # one keyword per thing that a frontend knows
         self,
@@ -197,11 +178,15 @@ class Reranker:
         __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
         started = self._clock.monotonic()
         with Observed(self.metrics) as call:
-            await read(question.memories or ())
-            prepared = prepare(
-                question,
+            was_new = await read(question.memories or ())
+            weighed = weigh(
+                question, settings=self.settings, reply_to=self._parts.replies.name, clock=self._clock
+            )
+            if was_new:
+                await asyncio.sleep(0)  # what nobody has looked at before takes twice the time
+            prepared = pack(
+                weighed,
                 settings=self.settings,
-                reply_to=self._parts.replies.name,
                 clock=self._clock,
                 calibration=self._calibration,
                 ring=self._ring,
@@ -210,7 +195,7 @@ class Reranker:
             seconds = self._clock.monotonic() - started
             result = result.model_copy(update={"timings_ms": {**result.timings_ms, "total": seconds * 1e3}})
             call.answered(result, seconds)
-        self._afterwards.answered(question, prepared, result)
+        self._parts.afterwards.answered(question, prepared, result)
         return Reranking(result, prepared.fallback, prepared.top_k, prepared.by_id, prepared.min_relevance)
 
     @property
@@ -231,7 +216,7 @@ class Reranker:
             InvalidInput: an id is none.
             NotForgotten: Redis could not be told: call again.
         """
-        await forget(self._parts.push_link, self.settings.queue, user=user, memories=memories)
+        await self._parts.forget(user, memories)
 
     async def warm(
         self,
@@ -274,7 +259,7 @@ class Reranker:
 
     async def _answer(self, prepared: Prepared, started: float) -> RerankResult:
         if prepared.job is None:
-            return await at_once(prepared, Cause.NO_CANDIDATES)
+            return await prepared.fallback.at_once(Cause.NO_CANDIDATES)
         if self._closed or not self._tasks:
-            return await at_once(prepared, Cause.CLOSED)
+            return await prepared.fallback.at_once(Cause.CLOSED)
         return await self._parts.answering.answer(prepared, prepared.job, started)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from memsift_producer.fallback import Fallback
 from memsift_schemas.memory import Memory
 from memsift_schemas.result import Cause, RerankResult, Source, select
 
@@ -15,16 +16,20 @@ class Reranking:
 
     Attributes:
         result: the ranking, its source and timings; holds no memory text.
-        fallback: the prefilter's ranking that stood ready.
         top_k: how many memories the prompt holds.
         min_relevance: what is known to be less probably relevant is left out of it.
     """
 
     result: RerankResult
-    fallback: RerankResult
+    _fallback: Fallback = field(repr=False)
     top_k: int
     _by_id: Mapping[str, Memory] = field(repr=False)
     min_relevance: float = 0.0
+
+    @property
+    def fallback(self) -> RerankResult:
+        """The prefilter's ranking that stood ready."""
+        return self._fallback()
 
     @property
     def source(self) -> Source:

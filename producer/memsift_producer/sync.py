@@ -6,15 +6,16 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from memsift_producer.feedback import FeedbackOutcome
+from memsift_producer.chosen_settings import chosen
 from memsift_producer.meter import Meter
 from memsift_producer.reranker import Reranker
 from memsift_producer.reranking import Reranking
-from memsift_producer.watch import OnBreaker
-from memsift_schemas import settings as settings_module
-from memsift_schemas.settings import ProducerSettings
+from memsift_producer.told import FeedbackOutcome, OnBreaker
+
+if TYPE_CHECKING:
+    from memsift_schemas.settings import ProducerSettings
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ class SyncReranker:
         """
         self._metrics = metrics
         self._on_breaker = on_breaker
-        self._settings = settings or settings_module.load(ProducerSettings)
+        self._settings = settings or chosen()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="memsift", daemon=True)
         self._reranker: Reranker | None = None
@@ -52,7 +53,7 @@ class SyncReranker:
     @classmethod
     def from_url(cls, url: str | None = None, **settings: Any) -> Self:
         """As `Reranker.from_url`."""
-        return cls(settings_module.load(ProducerSettings, redis_url=url, **settings))
+        return cls(chosen(redis_url=url, **settings))
 
     def __enter__(self) -> Self:
         self.open()

@@ -8,7 +8,7 @@ import logging
 from redis.asyncio import Redis
 
 from memsift_producer.affinity import Affinity
-from memsift_producer.preparation import WARM_S
+from memsift_producer.question import WARM_S
 from memsift_schemas.job import RerankJob
 from memsift_schemas.keys import warm_key
 from memsift_schemas.redis_link import REDIS_FAULTS, tell

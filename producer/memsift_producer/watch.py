@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redis.asyncio import Redis
 
@@ -15,12 +14,15 @@ from memsift_producer.breaker_state import BreakerState, Reading
 from memsift_producer.cards import Card, read_card
 from memsift_producer.dispatch import Dispatch
 from memsift_producer.meter import Meter
+from memsift_producer.told import BreakerChange, OnBreaker
 from memsift_schemas import sentry
 from memsift_schemas.clock import Clock
 from memsift_schemas.keys import worker_key
 from memsift_schemas.metrics.shared import QUEUE_LIST, Shared
 from memsift_schemas.redis_link import REDIS_FAULTS, Pause, tell
-from memsift_schemas.settings import ProducerSettings
+
+if TYPE_CHECKING:
+    from memsift_schemas.settings import ProducerSettings
 
 log = logging.getLogger("memsift.producer")
 
@@ -45,24 +47,6 @@ MEANING = (
     "the breaker opened: {why}. Every call of every frontend falls back to the prefilter at once; "
     "one probe every {probe_ms} ms finds out when workers answer again. See `memsift status`."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class BreakerChange:
-    """The breaker opened or closed.
-
-    Attributes:
-        open: which of the two.
-        reason: why it opened: `failures` or `slow`; `redis` when this process lost Redis.
-        ours: this process flipped it; over all processes one says so, except for `redis`.
-    """
-
-    open: bool
-    reason: str
-    ours: bool
-
-
-OnBreaker = Callable[[BreakerChange], None]
 
 
 class Watch:

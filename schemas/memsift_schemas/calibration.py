@@ -32,7 +32,9 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 class _Part(BaseModel):
     """Frozen, tolerant of new fields, silent about values in its errors."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", hide_input_in_errors=True, allow_inf_nan=False, defer_build=True
+    )
 
 
 class Curve(_Part):

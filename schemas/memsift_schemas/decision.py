@@ -12,7 +12,7 @@ import orjson
 from pydantic import AwareDatetime, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from memsift_schemas.errors import InvalidInput, describe
-from memsift_schemas.memory import Id, Memory, Model, ShortText, Turn
+from memsift_schemas.memory import DEFERRED, Id, Memory, Model, ShortText, Turn
 from memsift_schemas.result import Cause, Source
 
 VERSION: Literal[1] = 1
@@ -182,7 +182,7 @@ class Gap(Model):
 
 
 Line = Decision | Told | Gap
-_LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="kind")])
+_LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="kind")], config=DEFERRED)
 
 
 def encode(line: Line) -> bytes:

@@ -20,12 +20,17 @@ from memsift_schemas.text import NOT_BLANK_PATTERN, clean, cut, is_clean
 
 MAX_MEMORY_CHARS = 2_000
 MAX_ID_CHARS = 128
+# Of type adapters: as `Model`, built when first used.
+DEFERRED = ConfigDict(defer_build=True)
 
 
 class Model(BaseModel):
     """Base of everything on the wire: frozen, tolerant of new fields, silent about values in its errors."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, allow_inf_nan=False)
+    # Built when first used, or by `get_ready`: a frontend's import does not wait for what it never reads.
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", hide_input_in_errors=True, allow_inf_nan=False, defer_build=True
+    )
 
 
 def _clean_id(value: str) -> str:

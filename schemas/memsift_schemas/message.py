@@ -22,13 +22,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from memsift_schemas.errors import InvalidInput
 from memsift_schemas.job import RerankJob
-from memsift_schemas.memory import Id
+from memsift_schemas.memory import DEFERRED, Id
 
 TASK_NAME = "memsift.rerank"
 # An older worker that met one would drop it as somebody else's.
 WARM_TASK_NAME = "memsift.warm"
 
-_ID = TypeAdapter(Id)
+_ID = TypeAdapter(Id, config=DEFERRED)
 _NAME = re.compile(r"[\w.:{}-]{1,200}")
 
 _EMBED = b'{"callbacks":null,"errbacks":null,"chain":null,"chord":null}'

@@ -10,7 +10,7 @@ from pydantic import Field, FiniteFloat, TypeAdapter
 
 from memsift_schemas.calibration import Curve
 from memsift_schemas.deck_use import DeckUse
-from memsift_schemas.memory import Id, KnownId, Model
+from memsift_schemas.memory import DEFERRED, Id, KnownId, Model
 
 
 class Source(StrEnum):
@@ -76,7 +76,7 @@ class Fusion(Model):
 
 
 # All places in one call into pydantic take half the time of one call each.
-_RANKING = TypeAdapter(tuple[Ranked, ...])
+_RANKING = TypeAdapter(tuple[Ranked, ...], config=DEFERRED)
 
 
 class RerankResult(Model):

@@ -9,8 +9,9 @@ from redis import Redis
 
 from memsift_ops import services, valkey
 from memsift_producer import Reranker
-from memsift_schemas import Source, WorkerSettings
+from memsift_schemas import Source
 from memsift_schemas.keys import shadow_tally_key
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.assembly import build_strategy
 from memsift_workers.shadow import tally
 from memsift_workers.strategies.version import strategy_version

@@ -12,8 +12,9 @@ from redis.asyncio import Redis
 
 from memsift_ops.stack import Stack
 from memsift_producer import Reranker
-from memsift_schemas import Cause, Memory, Source, WorkerSettings
+from memsift_schemas import Cause, Memory, Source
 from memsift_schemas.clock import SystemClock
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.popped import Popped
 from memsift_workers.rankers.base import Scores

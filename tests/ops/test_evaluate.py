@@ -8,6 +8,7 @@ from memsift_ops import evaluate
 from memsift_ops.datasets import Case
 from memsift_ops.evaluate import Answered
 from memsift_producer import Reranking
+from memsift_producer.fallback import Fallback
 from memsift_schemas import Cause, Ranked, RerankResult, Source
 from tests.samples import NOW, memories
 
@@ -39,7 +40,7 @@ class FakeReranker:
         *kept, last = [memory.id for memory in memories]
         before = ranking(*kept, source=Source.PREFILTER, pruned=(last,))
         result = before if question["query"].endswith("!") else ranking(*reversed(kept), pruned=(last,))
-        return Reranking(result, before, 3, {memory.id: memory for memory in memories})
+        return Reranking(result, Fallback(lambda: before), 3, {memory.id: memory for memory in memories})
 
 
 def case(at, query="where?", gold=("m0",)):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from memsift_ops.settings_table import page
-from memsift_schemas import GatewaySettings, WorkerSettings
+from memsift_schemas.settings import GatewaySettings, WorkerSettings
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "settings.md"
 

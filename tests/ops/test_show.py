@@ -9,6 +9,7 @@ from rich.console import Console
 from memsift_ops import scene, show
 from memsift_ops.played import Played
 from memsift_producer import Reranking
+from memsift_producer.fallback import Fallback
 from memsift_schemas import Ranked, RerankResult, Source
 from memsift_schemas.job import RerankJob
 
@@ -34,7 +35,7 @@ BEFORE = RESULT.model_copy(
 def played():
     story = scene.load("en")
     by_id = {memory.id: memory for memory in story.memories}
-    return Played(story, 2, story.turns[0], Reranking(RESULT, BEFORE, 2, by_id))
+    return Played(story, 2, story.turns[0], Reranking(RESULT, Fallback(lambda: BEFORE), 2, by_id))
 
 
 def printed(print_it, *content, terminal=False, width=80):
@@ -75,7 +76,12 @@ def test_chinese_is_shown_whole_on_a_narrow_terminal():
     # Given text without a single space to break at
     story = scene.load("zh")
     best = RESULT.model_copy(update={"ranking": (Ranked(id="zh-03", score=1.0),)})
-    played = Played(story, 1, story.turns[0], Reranking(best, best, 1, {m.id: m for m in story.memories}))
+    played = Played(
+        story,
+        1,
+        story.turns[0],
+        Reranking(best, Fallback(lambda: best), 1, {m.id: m for m in story.memories}),
+    )
     # When it is printed, then no character of it is missing
     text = printed(show.print_turn, played, terminal=True, width=80)
     assert not set(story.memories[2].text) - set(text)
@@ -84,7 +90,7 @@ def test_chinese_is_shown_whole_on_a_narrow_terminal():
 
 def test_brackets_in_a_memory_are_no_markup(played):
     odd = played.scene.memories[3].model_copy(update={"text": "[bold]loud[/bold]"})
-    reranking = Reranking(RESULT, BEFORE, 1, {"en-04": odd})
+    reranking = Reranking(RESULT, Fallback(lambda: BEFORE), 1, {"en-04": odd})
     text = printed(show.print_turn, Played(played.scene, 1, played.question, reranking))
     assert "[2026-10-06] [bold]loud[/bold]" in text
 

@@ -8,9 +8,10 @@ import redis as redis_module
 
 from memsift_ops import group
 from memsift_producer.breaker_state import BreakerState, Tally
-from memsift_schemas import ProducerSettings, keys, message, wire
+from memsift_schemas import keys, message, wire
 from memsift_schemas.job import RerankJob
 from memsift_schemas.redis_link import connect
+from memsift_schemas.settings import ProducerSettings
 from tests.samples import NOW, memories
 
 

@@ -10,8 +10,9 @@ from memsift_producer.affinity import Affinity
 from memsift_producer.breaker import Breaker
 from memsift_producer.dispatch import Dispatch
 from memsift_producer.watch import Watch
-from memsift_schemas import Cause, ProducerSettings
+from memsift_schemas import Cause
 from memsift_schemas.redis_link import connect
+from memsift_schemas.settings import ProducerSettings
 
 FAST = 0.01
 

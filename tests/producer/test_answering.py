@@ -11,8 +11,10 @@ from memsift_producer.breaker import Breaker
 from memsift_producer.breaker_state import Reading
 from memsift_producer.dispatch import Dispatch
 from memsift_producer.outbox import Parcel
-from memsift_producer.preparation import Question, prepare
-from memsift_schemas import Cause, ProducerSettings, Ranked, Refusal, RerankResult, Source, calibration
+from memsift_producer.preparation import prepare
+from memsift_producer.question import Question
+from memsift_schemas import Cause, Ranked, Refusal, RerankResult, Source, calibration
+from memsift_schemas.settings import ProducerSettings
 from tests.samples import NOW, memories
 
 

@@ -14,7 +14,8 @@ from hypothesis.stateful import (
 )
 
 from memsift_producer.breaker import PROBE_GRACE_S
-from memsift_schemas import Cause, ProducerSettings
+from memsift_schemas import Cause
+from memsift_schemas.settings import ProducerSettings
 from tests.conftest import ManualClock
 from tests.producer.frontends import FAST, Frontend
 

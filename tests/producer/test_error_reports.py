@@ -4,7 +4,8 @@ import pytest
 import sentry_sdk
 
 from memsift_producer import Reranker, SyncReranker
-from memsift_schemas import InvalidInput, ProducerSettings
+from memsift_schemas import InvalidInput
+from memsift_schemas.settings import ProducerSettings
 from tests.sentry_recorder import Recorder
 
 SECRET = "xyzzy-secret"

@@ -7,10 +7,11 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from memsift_producer import Reranker, SyncReranker
 from memsift_producer.metrics import Metrics
-from memsift_schemas import Cause, InvalidInput, ProducerSettings
+from memsift_schemas import Cause, InvalidInput
 from memsift_schemas.hits import HITS
 from memsift_schemas.metrics import catalogue
 from memsift_schemas.metrics.instruments import Instruments
+from memsift_schemas.settings import ProducerSettings
 from tests.producer.frontends import Frontend, opened
 from tests.samples import memories
 from tests.schemas.metrics.test_serving import scrape

@@ -10,17 +10,9 @@ import pytest
 
 from memsift_producer import Reranker, SyncReranker
 from memsift_producer.breaker_state import Reading
-from memsift_schemas import (
-    Cause,
-    InvalidInput,
-    ProducerSettings,
-    Ranked,
-    RerankResult,
-    SettingsError,
-    Source,
-    wire,
-)
+from memsift_schemas import Cause, InvalidInput, Ranked, RerankResult, SettingsError, Source, wire
 from memsift_schemas.redis_link import end
+from memsift_schemas.settings import ProducerSettings
 from memsift_schemas.waiting import Waiting
 from tests.samples import NOW, memories, memory
 

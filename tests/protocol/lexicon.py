@@ -4,20 +4,10 @@ import json
 import re
 from textwrap import indent
 
-from memsift_producer import admission, breaker, breaker_state, outbox, preparation
+from memsift_producer import admission, breaker, breaker_state, outbox, question
 from memsift_producer.prefilter import duplicates, embeddings, kinds, particulars, signals
-from memsift_schemas import (
-    Cause,
-    Kind,
-    ProducerSettings,
-    evidence,
-    job,
-    keys,
-    memory,
-    redis_link,
-    text,
-    words,
-)
+from memsift_schemas import Cause, Kind, evidence, job, keys, memory, redis_link, text, words
+from memsift_schemas.settings import ProducerSettings
 from memsift_schemas.wire import WIRE_VERSION
 
 HEAD = "// Generated from the Python code by `make docs`; do not edit.\n"
@@ -74,7 +64,7 @@ def constants():
             "MAX_JOB_BYTES": job.MAX_JOB_BYTES,
             "MAX_MEMORY_CHARS": memory.MAX_MEMORY_CHARS,
             "MAX_ID_CHARS": memory.MAX_ID_CHARS,
-            "MAX_DEADLINE_MS": preparation.MAX_DEADLINE_S * 1e3,
+            "MAX_DEADLINE_MS": question.MAX_DEADLINE_S * 1e3,
             "ANONYMOUS": job.ANONYMOUS,
             "DEFAULT_SESSION": job.DEFAULT_SESSION,
             "KINDS": [*sorted(Kind, key=lambda kind: kinds._ORDER[kind])],

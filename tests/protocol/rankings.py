@@ -5,8 +5,9 @@ from datetime import timedelta
 from memsift_ops import datasets
 from memsift_producer.prefilter import prefilter
 from memsift_producer.prefilter.kinds import guess_kind
-from memsift_schemas import Memory, ProducerSettings
+from memsift_schemas import Memory
 from memsift_schemas.job import MAX_CANDIDATES
+from memsift_schemas.settings import ProducerSettings
 from memsift_schemas.text import clean, cut
 from memsift_schemas.words import HAN, fold, stem, terms
 from tests.data import test_time_set

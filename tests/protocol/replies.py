@@ -1,6 +1,8 @@
 """Vectors of what comes back: what a producer makes of each item of its reply list."""
 
 from memsift_producer.answering import _settle
+from memsift_producer.fallback import Fallback
+from memsift_producer.prefilter import Prefiltered
 from memsift_producer.preparation import Prepared
 from memsift_schemas import InvalidInput, Ranked, Refusal, RerankResult, Source, UnknownVersion, wire
 from memsift_schemas.result import Cause
@@ -103,5 +105,17 @@ def outcome(raw):
         return {"unreadable": "unknown_version"}
     except InvalidInput:
         return {"unreadable": "invalid"}
-    prepared = Prepared(None, b"", FALLBACK, {}, top_k=2, min_relevance=0.2, time_left=1.0)
-    return {"result": _settle(prepared, reply).model_dump(mode="json")}
+    prepared = Prepared(
+        None,
+        b"",
+        Fallback(lambda: FALLBACK),
+        {},
+        top_k=2,
+        min_relevance=0.2,
+        time_left=1.0,
+        found=Prefiltered((), (), (), FALLBACK.pruned),
+        timings_ms=FALLBACK.timings_ms,
+    )
+    return {
+        "result": _settle(prepared, reply, {place.id for place in FALLBACK.ranking}).model_dump(mode="json")
+    }

@@ -2,10 +2,11 @@
 
 import pytest
 
-from memsift_schemas import ProducerSettings, SettingsError, WorkerSettings, redis_urls
+from memsift_schemas import SettingsError, redis_urls
 from memsift_schemas import settings as settings_module
 from memsift_schemas.redis_link import connect
 from memsift_schemas.redis_urls import celery_broker, has_hash_tag, parse_sentinel
+from memsift_schemas.settings import ProducerSettings, WorkerSettings
 
 CLUSTER = "redis+cluster://127.0.0.1:7000"
 

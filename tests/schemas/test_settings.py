@@ -2,8 +2,8 @@
 
 import pytest
 
-from memsift_schemas import ProducerSettings, SettingsError, WorkerSettings
-from memsift_schemas.settings import load
+from memsift_schemas import SettingsError
+from memsift_schemas.settings import ProducerSettings, WorkerSettings, load
 
 
 def test_argument_beats_environment_beats_default(monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 import sentry_sdk
 
-from memsift_schemas import WorkerSettings
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers import observability
 from tests.sentry_recorder import Recorder
 

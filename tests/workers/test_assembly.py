@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsift_schemas import WorkerSettings
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.assembly import build_rankers, build_runtime, build_strategy
 from memsift_workers.models.errors import ModelMissing
 from memsift_workers.rankers.base import Ranker

@@ -13,7 +13,8 @@ import httpx
 import orjson
 import pytest
 
-from memsift_schemas import Cause, WorkerSettings
+from memsift_schemas import Cause
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers import egress
 from memsift_workers.assembly import build_rankers
 from memsift_workers.egress import EgressRefused, check_url, connection_guard

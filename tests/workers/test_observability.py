@@ -6,7 +6,8 @@ import orjson
 import pytest
 import sentry_sdk
 
-from memsift_schemas import SystemClock, WorkerSettings
+from memsift_schemas import SystemClock
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers import observability, tracing
 from memsift_workers.faults import describe
 from memsift_workers.runtimes.base import RuntimeGarbage

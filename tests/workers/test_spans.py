@@ -9,8 +9,10 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from memsift_producer import Reranker
-from memsift_producer.preparation import Question, prepare
-from memsift_schemas import ProducerSettings, SystemClock, WorkerSettings, calibration, message, otel, wire
+from memsift_producer.preparation import prepare
+from memsift_producer.question import Question
+from memsift_schemas import SystemClock, calibration, message, otel, wire
+from memsift_schemas.settings import ProducerSettings, WorkerSettings
 from memsift_workers import spans, tracing
 from memsift_workers.assembly import build_rankers
 from memsift_workers.drain.batch import BatchHandler

@@ -6,9 +6,11 @@ import json
 import pytest
 import sentry_sdk
 
-from memsift_producer.preparation import Question, prepare
-from memsift_schemas import ProducerSettings, calibration, message, wire
+from memsift_producer.preparation import prepare
+from memsift_producer.question import Question
+from memsift_schemas import calibration, message, wire
 from memsift_schemas.clock import SystemClock
+from memsift_schemas.settings import ProducerSettings
 from memsift_workers import tracing
 from memsift_workers.runtimes.sglang_http import SGLangHttp
 from tests.samples import NOW, job, memories

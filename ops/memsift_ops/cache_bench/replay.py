@@ -10,7 +10,8 @@ from memsift_ops.cache_bench.meter import Count, Meter
 from memsift_ops.cache_bench.sessions import Session
 from memsift_ops.datasets import Case
 from memsift_ops.errors import Failure
-from memsift_producer.preparation import Question, prepare
+from memsift_producer.preparation import prepare
+from memsift_producer.question import Question
 from memsift_schemas.calibration import Calibration
 from memsift_schemas.clock import SystemClock
 from memsift_schemas.deck_use import DeckUse

@@ -11,7 +11,7 @@ from memsift_ops import sectioned
 from memsift_ops.evaluation import names, prices
 from memsift_ops.evaluation.outcome import PREFILTER
 from memsift_ops.evaluation.prices import PriceFile
-from memsift_schemas.settings import RANKERS
+from memsift_schemas.ranker_names import RANKERS
 
 
 class Sectioned(sectioned.Sectioned):

@@ -16,7 +16,7 @@ from memsift_ops.errors import Refused
 from memsift_ops.evaluation import names
 from memsift_ops.evaluation.outcome import CALLS, PREFILTER, Outcome
 from memsift_schemas.errors import describe
-from memsift_schemas.settings import RANKERS
+from memsift_schemas.ranker_names import RANKERS
 from memsift_workers.rankers.prices import Prices
 
 # `--prices default` is the file that comes with the package.

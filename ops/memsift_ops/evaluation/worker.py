@@ -12,7 +12,8 @@ from memsift_ops import environment, services
 from memsift_ops.errors import Refused
 from memsift_ops.local import Answering, running, temporary
 from memsift_schemas import calibration, settings
-from memsift_schemas.settings import ProducerSettings, WorkerSettings, asks_runtime
+from memsift_schemas.ranker_names import asks_runtime
+from memsift_schemas.settings import ProducerSettings, WorkerSettings
 
 # Settings of what only looks on.
 _WATCHING = ("decision_log", "feedback_", "shadow_")

@@ -9,7 +9,8 @@ from memsift_ops.cache_bench.replay import TURN_S, job_of
 from memsift_ops.datasets import Case
 from memsift_ops.errors import Failure
 from memsift_ops.rank_bench.ranked import Ranked
-from memsift_producer.preparation import Question, prepare
+from memsift_producer.preparation import prepare
+from memsift_producer.question import Question
 from memsift_schemas.calibration import Calibration
 from memsift_schemas.clock import SystemClock
 from memsift_schemas.settings import ProducerSettings
@@ -29,7 +30,7 @@ class Prefilter:
         asked = Question(query=case.query, memories=case.memories, user=case.user, now=case.now)
         found = prepare(
             asked, settings=self._settings, reply_to="bench", clock=SystemClock(), calibration=Calibration()
-        ).fallback
+        ).fallback()
         ms, cpu_ms = (time.perf_counter() - began) * 1e3, (time.process_time() - cpu) * 1e3
         return Ranked([*(place.id for place in found.ranking), *found.pruned], ms, cpu_ms)
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from memsift_producer import documents
 from memsift_producer.adapters import fields
 from memsift_producer.documents import Document, Ranking, within
-from memsift_producer.preparation import Question
 from memsift_producer.process import own_reranker
+from memsift_producer.question import Question
 from memsift_producer.reranker import Reranker
 from memsift_producer.sync import SyncReranker
 from memsift_schemas.clock import SystemClock

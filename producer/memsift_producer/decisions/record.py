@@ -11,19 +11,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from memsift_producer.prefilter import Prefiltered, Weighing
 from memsift_producer.prefilter.signals import similarities
-from memsift_producer.preparation import Prepared, Question
+from memsift_producer.preparation import Prepared
+from memsift_producer.question import Question
 from memsift_schemas.decision import VERSION, DecisionText
 from memsift_schemas.memory import Memory
 from memsift_schemas.order import best_first
 from memsift_schemas.result import RerankResult
 from memsift_schemas.sealing import KeyRing
-from memsift_schemas.settings import ProducerSettings
+
+if TYPE_CHECKING:
+    from memsift_schemas.settings import ProducerSettings
 
 Row = dict[str, Any]
 

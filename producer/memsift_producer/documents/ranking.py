@@ -10,7 +10,7 @@ from typing import Any
 
 from memsift_producer.documents.scores import relevance_scores
 from memsift_producer.documents.shortlist import shortlist, surely_fits
-from memsift_producer.preparation import Question
+from memsift_producer.question import Question
 from memsift_producer.reranker import Reranker
 from memsift_producer.reranking import Reranking
 from memsift_schemas.clock import Clock

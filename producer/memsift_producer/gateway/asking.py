@@ -8,7 +8,8 @@ from memsift_producer.documents.ranking import LEAST_S
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.running import Pace
 from memsift_producer.observed import Observed
-from memsift_producer.preparation import Question, prepare_as_given
+from memsift_producer.preparation import prepare_as_given
+from memsift_producer.question import Question
 from memsift_producer.reranker import Reranker
 from memsift_producer.reranking import Reranking
 
@@ -41,6 +42,6 @@ def _as_given(question: Question, call: Call, reranker: Reranker) -> Reranking:
     began = call.clock.monotonic()
     with Observed(reranker.metrics) as observed:
         prepared = prepare_as_given(question, settings=reranker.settings, clock=call.clock)
-        result = prepared.fallback
+        result = prepared.fallback()
         observed.answered(result, call.clock.monotonic() - began)
-    return Reranking(result, result, prepared.top_k, prepared.by_id, prepared.min_relevance)
+    return Reranking(result, prepared.fallback, prepared.top_k, prepared.by_id, prepared.min_relevance)

@@ -10,10 +10,10 @@ from memsift_producer.documents import Ranking
 from memsift_producer.gateway.asking import ask
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.problems import Invalid, TooLarge
-from memsift_producer.preparation import Question
+from memsift_producer.question import Question
 from memsift_producer.reranker import Reranker
 from memsift_schemas.errors import InvalidInput
-from memsift_schemas.settings import RANKERS
+from memsift_schemas.ranker_names import RANKERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from memsift_producer import documents
 from memsift_producer.documents import within
 from memsift_producer.explanation import explain
 from memsift_producer.mcp.forms import Arguments, Chosen, Explanation, Reranked, ToExplain, ToRerank
-from memsift_producer.preparation import Question
+from memsift_producer.question import Question
 from memsift_producer.reranker import Reranker
 from memsift_schemas.clock import Clock
 from memsift_schemas.errors import InvalidInput

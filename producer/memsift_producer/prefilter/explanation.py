@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memsift_producer.prefilter.duplicates import duplicates
 from memsift_producer.prefilter.kinds import with_kind
@@ -17,7 +18,9 @@ from memsift_producer.prefilter.signals import (
     similarities,
 )
 from memsift_schemas.memory import Kind, Memory
-from memsift_schemas.settings import ProducerSettings
+
+if TYPE_CHECKING:
+    from memsift_schemas.settings import ProducerSettings
 
 
 @dataclass(frozen=True, slots=True)

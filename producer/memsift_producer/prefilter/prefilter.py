@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memsift_producer.prefilter.duplicates import repeats
 from memsift_producer.prefilter.kinds import with_kind
@@ -13,7 +14,9 @@ from memsift_producer.prefilter.tokens import keywords
 from memsift_schemas.evidence import evidence
 from memsift_schemas.memory import Memory
 from memsift_schemas.order import best_first
-from memsift_schemas.settings import ProducerSettings
+
+if TYPE_CHECKING:
+    from memsift_schemas.settings import ProducerSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,24 +21,29 @@ from memsift_schemas.text import is_clean
 AT_ONCE = 4
 
 
-async def read(memories: Sequence[Memory | Mapping[str, Any]]) -> None:
+async def read(memories: Sequence[Memory | Mapping[str, Any]]) -> bool:
     """Put into the prefilter's caches what it will look up there. Takes microseconds for what is there.
 
     Args:
         memories: as a frontend gives them, not yet validated.
+
+    Returns:
+        Whether any was not there.
     """
     texts = _texts(memories)
+    was_new = False
     missed = keywords.cache_info().misses
     while some := list(itertools.islice(texts, AT_ONCE)):
         for text in some:
             keywords(text)
         if (now := keywords.cache_info().misses) != missed:
-            missed = now
+            missed, was_new = now, True
             for text in some:
                 words(text)
                 guess_kind(text)
             await asyncio.sleep(0)
             missed = keywords.cache_info().misses
+    return was_new
 
 
 def _texts(memories: Sequence[Memory | Mapping[str, Any]]) -> Iterator[str]:

@@ -3,15 +3,13 @@
 from memsift_schemas.settings.base import PREFIX, Settings, load
 from memsift_schemas.settings.gateway import GatewaySettings
 from memsift_schemas.settings.producer import ProducerSettings
-from memsift_schemas.settings.worker import RANKERS, WorkerSettings, asks_runtime
+from memsift_schemas.settings.worker import WorkerSettings
 
 __all__ = [
     "PREFIX",
-    "RANKERS",
     "GatewaySettings",
     "ProducerSettings",
     "Settings",
     "WorkerSettings",
-    "asks_runtime",
     "load",
 ]

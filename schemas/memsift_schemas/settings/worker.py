@@ -8,10 +8,8 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from memsift_schemas import redis_urls
 from memsift_schemas.job import MAX_CANDIDATES, MAX_TURNS
+from memsift_schemas.ranker_names import RANKERS, asks_runtime
 from memsift_schemas.settings.base import Settings
-
-# What a worker can serve; `a>b` is a chain in which `a` prunes for `b`.
-RANKERS = ("local", "jev", "clef", "nox", "decision")
 
 
 class WorkerSettings(Settings):
@@ -264,8 +262,3 @@ class WorkerSettings(Settings):
         """Names of all rankers of this worker, the default first."""
         more = [name.strip() for name in self.also_serve.split(",") if name.strip()]
         return list(dict.fromkeys([self.ranker, *more]))
-
-
-def asks_runtime(ranker: str) -> bool:
-    """Whether this ranker, or one in this chain such as `jev>local`, asks the runtime."""
-    return "local" in ranker.split(">")

@@ -4,8 +4,8 @@ import pytest
 
 from memsift_ops import services, valkey
 from memsift_ops.doctor.examination import Patient, examine
-from memsift_schemas import ProducerSettings, SystemClock
-from memsift_schemas.settings import WorkerSettings
+from memsift_schemas import SystemClock
+from memsift_schemas.settings import ProducerSettings, WorkerSettings
 from tests.integration.servers import Servers, answers, until
 
 

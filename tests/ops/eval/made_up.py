@@ -4,6 +4,7 @@ import json
 
 from memsift_ops.evaluation.outcome import Outcome
 from memsift_producer import Reranking
+from memsift_producer.fallback import Fallback
 from memsift_schemas import Cause, Ranked, RerankResult, Source
 
 SECRET = "the spare key is under the flowerpot & <b>nowhere</b> else"
@@ -72,7 +73,7 @@ class FakeReranker:
             timings = {"rank": 2.0, "total": ms}
             tokens = {"prompt_tokens": 2_000, "cached_tokens": 500, "output_tokens": 10}
             result = ranking(reversed(kept), pruned=(last,), timings_ms=timings, cost_usd=0.0002, **tokens)
-        return Reranking(result, before, 3, {memory.id: memory for memory in memories})
+        return Reranking(result, Fallback(lambda: before), 3, {memory.id: memory for memory in memories})
 
 
 def outcome(query, ranked, *, ranker="jev", name="small", **fields):

@@ -6,7 +6,7 @@ import pytest
 
 from memsift_producer.documents import rank, within
 from memsift_producer.documents.ranking import identified
-from memsift_producer.preparation import Question
+from memsift_producer.question import Question
 from memsift_schemas import Ranked, RerankResult, Source, SystemClock
 from memsift_schemas.job import MAX_CANDIDATES
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from memsift_producer.gateway import create_app
-from memsift_schemas import GatewaySettings
+from memsift_schemas.settings import GatewaySettings
 
 DOCUMENTS = [
     "The cabin has no heating in winter.",

@@ -3,7 +3,7 @@
 import asyncio
 
 from memsift_producer.gateway import create_app
-from memsift_schemas import GatewaySettings
+from memsift_schemas.settings import GatewaySettings
 from tests.producer import listening as app_listening
 
 

@@ -14,7 +14,8 @@ from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.problems import Problem
 from memsift_producer.gateway.running import Turns
 from memsift_producer.reranker import Reranker
-from memsift_schemas import GatewaySettings, SystemClock
+from memsift_schemas import SystemClock
+from memsift_schemas.settings import GatewaySettings
 from tests.producer.gateway.conftest import NOWHERE
 
 SETTINGS = GatewaySettings(redis_url=NOWHERE)

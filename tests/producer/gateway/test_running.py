@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from memsift_producer.gateway.body import Gone
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.running import FOR_WAITING, Pace, Turns
-from memsift_schemas import GatewaySettings, SystemClock
+from memsift_schemas import SystemClock
+from memsift_schemas.settings import GatewaySettings
 
 
 async def never():

@@ -28,7 +28,7 @@ BODY = {
 
 
 def test_it_is_off_by_default():
-    from memsift_schemas import GatewaySettings
+    from memsift_schemas.settings import GatewaySettings
 
     assert GatewaySettings().gateway_ui is False
 

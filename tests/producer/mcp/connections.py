@@ -10,7 +10,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from memsift_producer.mcp import create_server
 from memsift_producer.mcp.serving import PATH, http_app
-from memsift_schemas import GatewaySettings
+from memsift_schemas.settings import GatewaySettings
 from tests.producer.listening import listening
 
 QUERY = "Where is the spare key to the cabin?"

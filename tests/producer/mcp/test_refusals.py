@@ -8,7 +8,7 @@ import pytest
 from memsift_producer.mcp import create_server
 from memsift_producer.mcp.catalogue import TOOLS, Known
 from memsift_producer.mcp.serving import PATH, http_app
-from memsift_schemas import GatewaySettings
+from memsift_schemas.settings import GatewaySettings
 from tests.producer.listening import listening
 from tests.producer.mcp.connections import NOWHERE, QUERY, TRANSPORTS, connected, text_of
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsift_producer.prefilter import prefilter
-from memsift_schemas import Kind, ProducerSettings
+from memsift_schemas import Kind
+from memsift_schemas.settings import ProducerSettings
 from tests.samples import NOW, TEXTS, memory
 
 SETTINGS = ProducerSettings(weight_vector=0.6, weight_recency=0.05, weight_keyword=0.35, half_life_days=90)

@@ -5,7 +5,8 @@ import asyncio
 import orjson
 import pytest
 
-from memsift_schemas import Cause, Refusal, RerankResult, WorkerSettings, message, wire
+from memsift_schemas import Cause, Refusal, RerankResult, message, wire
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.popped import Popped
 from memsift_workers.flow.service_times import FEWEST

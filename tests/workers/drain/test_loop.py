@@ -5,9 +5,10 @@ import time
 
 import pytest
 
-from memsift_schemas import SystemClock, WorkerSettings
+from memsift_schemas import SystemClock
 from memsift_schemas.keys import own_key
 from memsift_schemas.redis_link import BLOCK_S, connect
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.loop import PAUSED_LOOK_S, TURN_S, DrainLoop
 from memsift_workers.drain.taking import Taking
 from memsift_workers.flow.limits import Limits

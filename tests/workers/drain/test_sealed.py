@@ -6,8 +6,9 @@ import logging
 import orjson
 import pytest
 
-from memsift_schemas import Cause, Refusal, WorkerSettings, message, sealing, wire
+from memsift_schemas import Cause, Refusal, message, sealing, wire
 from memsift_schemas.sealing import KeyRing
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.delivery import receive
 from memsift_workers.drain.popped import Popped

@@ -8,7 +8,7 @@ import sentry_sdk
 from celery.platforms import EX_FAILURE
 from celery.worker import state
 
-from memsift_schemas import WorkerSettings
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers import health
 from memsift_workers.drain.bootstep import _end_worker
 from memsift_workers.drain.events import EventStream

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsift_schemas import WorkerSettings
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.events import EventStream
 from memsift_workers.drain.popped import Popped

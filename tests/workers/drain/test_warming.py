@@ -5,9 +5,10 @@ import logging
 
 import pytest
 
-from memsift_schemas import Cause, SystemClock, WorkerSettings, message, wire
+from memsift_schemas import Cause, SystemClock, message, wire
 from memsift_schemas.keys import warm_key
 from memsift_schemas.redis_link import end
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.delivery import Poison, receive
 from memsift_workers.drain.popped import Popped

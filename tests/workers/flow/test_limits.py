@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from memsift_schemas import SettingsError, SystemClock, WorkerSettings
+from memsift_schemas import SettingsError, SystemClock
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.flow.limits import Limits, follow_latency, shared_limit
 from memsift_workers.flow.load import Load
 from memsift_workers.flow.service_times import ServiceTimes

@@ -5,10 +5,11 @@ import asyncio
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from memsift_schemas import Cause, Refusal, RerankResult, Source, WorkerSettings, message, wire
+from memsift_schemas import Cause, Refusal, RerankResult, Source, message, wire
 from memsift_schemas.deck_use import DeckUse, Miss
 from memsift_schemas.metrics import catalogue
 from memsift_schemas.metrics.instruments import Instruments
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.delivery import receive
 from memsift_workers.drain.popped import Popped

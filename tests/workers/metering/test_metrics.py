@@ -6,10 +6,11 @@ import urllib.request
 import pytest
 
 from memsift_ops import valkey
-from memsift_schemas import WorkerSettings, message, wire
+from memsift_schemas import message, wire
 from memsift_schemas.clock import ServerClock
 from memsift_schemas.keys import breaker_key, own_key, own_lists_key, workers_key
 from memsift_schemas.redis_link import end, measure
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.flow.limiter import Limiter
 from memsift_workers.health import Health
 from memsift_workers.metering import metrics as module

@@ -5,8 +5,9 @@ import math
 
 import pytest
 
-from memsift_schemas import Cause, WorkerSettings
+from memsift_schemas import Cause
 from memsift_schemas.calibration import Calibration, Curve
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.rankers.base import RankFault, Scores
 from memsift_workers.rankers.jev import JevRanker
 from memsift_workers.rankers.relevance import Relevance

@@ -6,10 +6,11 @@ import logging
 
 import pytest
 
-from memsift_schemas import Cause, InvalidInput, RerankResult, SystemClock, WorkerSettings, wire
+from memsift_schemas import Cause, InvalidInput, RerankResult, SystemClock, wire
 from memsift_schemas.keys import reply_key, shadow_key, shadow_tally_key
 from memsift_schemas.redis_link import end
 from memsift_schemas.sealing import KeyRing
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.popped import Popped
 from memsift_workers.egress import EgressRefused

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsift_schemas import WorkerSettings
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.rankers.decision import questions
 from memsift_workers.rankers.decision.ranker import build_decision
 from memsift_workers.rankers.nox.ranker import build_nox

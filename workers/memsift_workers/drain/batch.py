@@ -14,10 +14,11 @@ from redis.asyncio import Redis
 from memsift_schemas import calibration
 from memsift_schemas.clock import Clock
 from memsift_schemas.job import RerankJob
+from memsift_schemas.ranker_names import asks_runtime
 from memsift_schemas.redis_link import REDIS_FAULTS
 from memsift_schemas.result import Cause, Refusal
 from memsift_schemas.sealing import KeyRing
-from memsift_schemas.settings import WorkerSettings, asks_runtime
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers import tracing
 from memsift_workers.decks.tally import CacheTally
 from memsift_workers.drain import replies

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from redis.asyncio import Redis
 
 from memsift_schemas.clock import ServerClock
+from memsift_schemas.getting_ready import get_ready
 from memsift_schemas.redis_link import MEASURE_EVERY_S, REDIS_FAULTS, Pause, measure, tell
-from memsift_schemas.words import jieba
 from memsift_workers.health import Health
 from memsift_workers.rankers.base import Ranker
 from memsift_workers.runtimes.base import RuntimeFault, RuntimeMisconfigured
@@ -39,7 +39,7 @@ class Beginning:
         Raises:
             RuntimeMisconfigured: it can never work.
         """
-        jieba()
+        get_ready()
         pause = Pause()
         waiting = list(rankers)
         while waiting and not self.stop.is_set():

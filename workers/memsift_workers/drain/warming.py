@@ -12,9 +12,10 @@ from memsift_schemas import message
 from memsift_schemas.clock import Clock
 from memsift_schemas.job import RerankJob
 from memsift_schemas.keys import warm_key
+from memsift_schemas.ranker_names import asks_runtime
 from memsift_schemas.result import Cause
 from memsift_schemas.sealing import KeyRing
-from memsift_schemas.settings import WorkerSettings, asks_runtime
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.delivery import Delivery, Poison, receive
 from memsift_workers.drain.idle import take_when_idle

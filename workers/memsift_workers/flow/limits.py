@@ -10,7 +10,8 @@ from redis.asyncio import Redis
 from memsift_schemas import settings as settings_module
 from memsift_schemas.clock import Clock
 from memsift_schemas.errors import SettingsError
-from memsift_schemas.settings import WorkerSettings, asks_runtime
+from memsift_schemas.ranker_names import asks_runtime
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.flow.adaptive import AdaptiveLimit
 from memsift_workers.flow.limiter import Limiter
 from memsift_workers.flow.load import Load, batches_at_capacity

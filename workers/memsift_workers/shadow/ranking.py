@@ -13,10 +13,11 @@ from redis.asyncio import Redis
 from memsift_schemas.clock import Clock
 from memsift_schemas.errors import InvalidInput
 from memsift_schemas.keys import shadow_key, shadow_tally_key
+from memsift_schemas.ranker_names import asks_runtime
 from memsift_schemas.redis_link import REDIS_FAULTS, Pause
 from memsift_schemas.result import Cause
 from memsift_schemas.sealing import KeyRing
-from memsift_schemas.settings import WorkerSettings, asks_runtime
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.drain.batch import BatchHandler
 from memsift_workers.drain.idle import take_when_idle
 from memsift_workers.faults import describe

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import orjson
 from pydantic import BaseModel, Field
 
-from memsift_producer.feedback import FeedbackOutcome
 from memsift_producer.gateway import body
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.dialects import native
 from memsift_producer.gateway.dialects.base import Answer, Form
 from memsift_producer.gateway.problems import Problem
 from memsift_producer.reranker import Reranker
+from memsift_producer.told import FeedbackOutcome
 from memsift_schemas.job import MAX_CANDIDATES
 from memsift_schemas.memory import Id
 

@@ -12,7 +12,7 @@ from memsift_producer.gateway.asking import ask
 from memsift_producer.gateway.call import Call
 from memsift_producer.gateway.dialects.base import Answer, Count, Form, PromptSize, Query
 from memsift_producer.gateway.problems import Invalid, Problem, TooLarge
-from memsift_producer.preparation import Question
+from memsift_producer.question import Question
 from memsift_producer.reranker import Reranker
 from memsift_producer.reranking import Reranking
 from memsift_schemas.errors import InvalidInput, JobTooLarge

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsift_ops.scene import load
-from memsift_schemas import RerankJob, Turn, WorkerSettings
+from memsift_schemas import RerankJob, Turn
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.rankers.jev import FEATURES, Collection, features, weights
 from tests.samples import NOW, job, memory
 

@@ -6,7 +6,8 @@ import logging
 import numpy as np
 import pytest
 
-from memsift_schemas import Cause, WorkerSettings
+from memsift_schemas import Cause
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.assembly import build_rankers
 from memsift_workers.rankers.base import Ranker, Scores, to_result
 from memsift_workers.rankers.jev import JevRanker, features, weights

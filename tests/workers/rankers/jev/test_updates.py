@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsift_schemas import WorkerSettings
+from memsift_schemas.settings import WorkerSettings
 from memsift_workers.rankers.jev import FEATURES, features, weights
 from memsift_workers.rankers.jev.analysis import analyse
 from memsift_workers.rankers.jev.updates import updates
