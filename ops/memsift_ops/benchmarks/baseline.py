@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ class Verdict:
         name: such as `saq, 200 jobs/s: worker_cpu_us`.
         expected: of the baseline.
         least: below it is worse than noise explains.
-        found: now; None where it was not measured.
+        found: now, the best of all tries; None where it was not measured.
     """
 
     name: str
@@ -71,9 +72,17 @@ def written(ratios: Mapping[str, Any]) -> str:
     return HEAD + "\n" + "\n".join(lines)
 
 
-def judge(baseline: Mapping[str, Mapping[str, float]], ratios: Mapping[str, Any]) -> list[Verdict]:
-    """Hold what was measured against the baseline."""
-    found = {name: ratio["median"] for name, ratio in flat(ratios)}
+def judge(baseline: Mapping[str, Mapping[str, float]], tries: Sequence[Mapping[str, Any]]) -> list[Verdict]:
+    """Hold what was measured against the baseline.
+
+    Args:
+        baseline: what `read` gives.
+        tries: the ratios of each. What else the machine did makes some of them worse; a change for the worse
+            is in all of them.
+    """
+    found: dict[str, float] = {}
+    for name, ratio in itertools.chain.from_iterable(map(flat, tries)):
+        found[name] = max(ratio["median"], found.get(name, 0.0))
     return [
         Verdict(name, one["ratio"], one["ratio"] * (1 - one["noise"]), found.get(name))
         for name, one in baseline.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ from memsift_ops.peers.systems import MEMSIFT, QUEUE_ALONE, systems
 BESIDE = "saq"
 PLAN = Plan(("200",), 4.0, 1000, batch_ms=15.0, wait_ms=8.0, batch_max=16, batches=4, seed=1)
 ROUNDS = 5
+# What is worse is measured again: what else the machine did at the moment does not come three times.
+TRIES = 3
 
 
 @click.command("check")
@@ -41,14 +45,13 @@ def command(*, measured: Path | None, path: Path, write: bool, as_json: bool) ->
     """Measure a few ratios of CPU time and fail when one got worse by more than its noise.
 
     Ratios to a queue of pinned versions in the same run, so that a slower machine changes nothing. Exit code
-    1: a ratio got worse.
+    1: a ratio got worse, and was so in three tries.
     """
-    held = None if write else baseline.read(path)
-    found = _measure() if measured is None else _ratios(measured)
-    if held is None:
-        path.write_text(baseline.written(found), encoding="utf-8")
+    measure = _measure if measured is None else functools.partial(_ratios, measured)
+    if write:
+        path.write_text(baseline.written(measure()), encoding="utf-8")
         return 0
-    verdicts = baseline.judge(held, found)
+    verdicts = _verdicts(baseline.read(path), measure, tries=TRIES if measured is None else 1)
     if as_json:
         print_json(
             {
@@ -59,6 +62,15 @@ def command(*, measured: Path | None, path: Path, write: bool, as_json: bool) ->
     else:
         _show(verdicts)
     return 1 if any(one.worse for one in verdicts) else 0
+
+
+def _verdicts(
+    held: Mapping[str, Mapping[str, float]], measure: Callable[[], dict[str, Any]], *, tries: int
+) -> list[Verdict]:
+    found = [measure()]
+    while any(one.worse for one in baseline.judge(held, found)) and len(found) < tries:
+        found.append(measure())
+    return baseline.judge(held, found)
 
 
 def _measure() -> dict[str, Any]:

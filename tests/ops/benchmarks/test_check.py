@@ -81,6 +81,32 @@ def test_the_committed_baseline_can_be_read_and_is_of_ratios():
     assert any("jobs_per_worker_core" in name for name in held)
 
 
+@pytest.fixture
+def measured(monkeypatch):
+    """What comes out when one measures, time after time."""
+
+    def give(*results):
+        left = iter(results)
+        monkeypatch.setattr("memsift_ops.commands.bench_check._measure", lambda: next(left)["ratios"])
+        return left
+
+    return give
+
+
+def test_what_is_worse_once_is_measured_again(run, held, measured):
+    left = measured(queue_result(ours=1.8), queue_result(), queue_result(ours=1.8))
+    assert run("bench", "check", "--baseline", held)[0] == 0
+    assert len(list(left)) == 1
+
+
+def test_a_real_regression_is_there_in_every_try(run, held, measured):
+    left = measured(*[queue_result(ours=1.8)] * 4)
+    code, out, _ = run("bench", "check", "--baseline", held)
+    assert code == 1
+    assert "worse" in out
+    assert len(list(left)) == 1
+
+
 @pytest.mark.parametrize("text", ["", "[x]\nratio = 1\n", "ratio = "])
 def test_a_file_that_is_no_baseline_is_refused(run, tmp_path, text):
     path, result = tmp_path / "baseline.toml", tmp_path / "result.json"
