@@ -123,14 +123,14 @@ def _timed() -> Iterator[_Spent]:
         return result
 
     @types.coroutine
-    def timed_read(memories: Sequence[Memory]) -> Generator[Any, None, None]:
+    def timed_read(memories: Sequence[Memory]) -> Generator[Any, None, bool]:
         reading = read(memories)
         while True:
             began = time.thread_time()
             try:
                 turn = reading.send(None)
-            except StopIteration:
-                return
+            except StopIteration as ended:
+                return bool(ended.value)
             finally:
                 spent.prefilter_s += time.thread_time() - began
             yield turn

@@ -60,8 +60,7 @@ def _chain(parts: list[Ranker], settings: WorkerSettings) -> Ranker:
 def _build_ranker(name: str, settings: WorkerSettings) -> Ranker:
     match name:
         case "local":
-            runtime = Remembering(Traced(build_runtime(settings)), SystemClock())
-            return LocalRanker(runtime, build_strategy(settings), build_decks(settings))
+            return build_local(settings)
         case "jev":
             from memsift_workers.rankers.jev.ranker import JevRanker  # noqa: PLC0415
 
@@ -80,6 +79,16 @@ def _build_ranker(name: str, settings: WorkerSettings) -> Ranker:
             return build_decision(settings)
         case _:
             raise RuntimeMisconfigured(f"there is no ranker {name}")
+
+
+def build_local(settings: WorkerSettings) -> LocalRanker:
+    """The ranker that asks the runtime, with a memory for its answers.
+
+    Raises:
+        RuntimeMisconfigured: see `build_rankers`.
+    """
+    runtime = Remembering(Traced(build_runtime(settings)), SystemClock())
+    return LocalRanker(runtime, build_strategy(settings), build_decks(settings))
 
 
 def build_runtime(settings: WorkerSettings) -> Runtime:

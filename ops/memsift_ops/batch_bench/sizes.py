@@ -36,7 +36,7 @@ async def measure(
     """Rank batches of new questions of users whose memories are in the engine's cache.
 
     Args:
-        ranker: started; without a memory for answers.
+        ranker: started; as a worker's, whose memory for answers has met none of the questions.
         users: who ask.
         sizes: of the batches.
         rounds: batches of each size.

@@ -21,8 +21,7 @@ from memsift_ops.weights import ensure_model
 from memsift_schemas import settings as settings_module
 from memsift_schemas.settings import WorkerSettings
 from memsift_schemas.settings.producer import KEPT
-from memsift_workers.assembly import build_decks, build_runtime, build_strategy
-from memsift_workers.rankers.local import LocalRanker
+from memsift_workers.assembly import build_local
 from memsift_workers.runtimes.base import RuntimeFault
 
 SIZES = (1, 4, 8, 16, 24)
@@ -102,7 +101,7 @@ def command(
 async def _timed(users: Users, rounds: int, progress: Callable[[], None]) -> tuple[list[sizes.Timed], str]:
     with Stack("memsift.bench.batch") as stack:
         settings = settings_module.load(WorkerSettings, redis_url=stack.start_valkey())
-        ranker = LocalRanker(build_runtime(settings), build_strategy(settings), build_decks(settings))
+        ranker = build_local(settings)
         try:
             with waiting("loading the model"):
                 await ranker.start()
