@@ -15,8 +15,7 @@ from typing import Any
 from memsift_ops.drain_bench import QUERY, SENTENCE, SENTENCES
 from memsift_ops.local import PATIENT
 from memsift_producer import Reranker, preparation
-from memsift_producer import reranker as reranker_module
-from memsift_producer.prefilter import Prefiltered, prefilter, read
+from memsift_producer.prefilter import Prefiltered, Reader, prefilter
 from memsift_schemas.collector import collect_less_often
 from memsift_schemas.memory import Memory
 from memsift_schemas.result import Source
@@ -109,7 +108,7 @@ def _timed() -> Iterator[_Spent]:
     """Clocks around the prefilter and around whatever the event loop calls."""
     spent = _Spent()
     handles: Any = asyncio.Handle
-    run = handles._run
+    run, read = handles._run, Reader.read
 
     def timed_run(handle: asyncio.Handle) -> None:
         began = time.thread_time()
@@ -123,8 +122,8 @@ def _timed() -> Iterator[_Spent]:
         return result
 
     @types.coroutine
-    def timed_read(memories: Sequence[Memory]) -> Generator[Any, None, bool]:
-        reading = read(memories)
+    def timed_read(reader: Reader, memories: Sequence[Memory]) -> Generator[Any, None, bool]:
+        reading = read(reader, memories)
         while True:
             began = time.thread_time()
             try:
@@ -137,13 +136,13 @@ def _timed() -> Iterator[_Spent]:
 
     handles._run = timed_run
     preparation.prefilter = timed_prefilter  # type: ignore[attr-defined]
-    reranker_module.read = timed_read  # type: ignore[attr-defined,assignment]
+    Reader.read = timed_read  # type: ignore[method-assign,assignment]
     try:
         yield spent
     finally:
         handles._run = run
         preparation.prefilter = prefilter  # type: ignore[attr-defined]
-        reranker_module.read = read  # type: ignore[attr-defined]
+        Reader.read = read  # type: ignore[method-assign]
 
 
 def _of_users(new: bool) -> Iterator[list[Memory]]:

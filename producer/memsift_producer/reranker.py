@@ -12,7 +12,7 @@ from memsift_producer.cards import Card
 from memsift_producer.chosen_settings import chosen
 from memsift_producer.meter import Meter
 from memsift_producer.observed import Observed
-from memsift_producer.prefilter import read
+from memsift_producer.prefilter import Reader
 from memsift_producer.preparation import Prepared, pack, prepare_warm_up, weigh
 from memsift_producer.question import Question
 from memsift_producer.reranking import Reranking
@@ -72,6 +72,7 @@ class Reranker:
         )
         self.breaker = self._parts.breaker
         self.feedback = self._parts.afterwards.feedback
+        self._reader = Reader()
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
 
@@ -178,7 +179,7 @@ class Reranker:
         __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
         started = self._clock.monotonic()
         with Observed(self.metrics) as call:
-            was_new = await read(question.memories or ())
+            was_new = await self._reader.read(question.memories or ())
             weighed = weigh(
                 question, settings=self.settings, reply_to=self._parts.replies.name, clock=self._clock
             )
@@ -251,7 +252,7 @@ class Reranker:
         )
         if not memories:
             return False
-        await read(memories)
+        await self._reader.read(memories)
         job, raw = prepare_warm_up(question, settings=self.settings, clock=self._clock, ring=self._ring)
         if self._closed or not self._tasks or self.breaker.away or self.breaker.is_open:
             return False

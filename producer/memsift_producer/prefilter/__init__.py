@@ -1,12 +1,13 @@
-"""The rule-based first stage and the fallback ranking: numpy and word lists, no model, no I/O."""
+"""The rule-based first stage and the fallback ranking: arithmetic and word lists, no model, no I/O."""
 
 from memsift_producer.prefilter.explanation import Seen, Signal, explain, weights
 from memsift_producer.prefilter.kinds import by_kind, guess_kind
 from memsift_producer.prefilter.prefilter import Prefiltered, Weighing, prefilter
-from memsift_producer.prefilter.reading import read
+from memsift_producer.prefilter.reading import Reader
 
 __all__ = [
     "Prefiltered",
+    "Reader",
     "Seen",
     "Signal",
     "Weighing",
@@ -14,6 +15,5 @@ __all__ = [
     "explain",
     "guess_kind",
     "prefilter",
-    "read",
     "weights",
 ]
