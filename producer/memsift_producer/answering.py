@@ -41,7 +41,8 @@ class Answering:
             job: its job.
             started: when the call began, on the monotonic clock.
         """
-        time_left = prepared.time_left - (self._clock.monotonic() - started)
+        began = self._clock.monotonic()
+        time_left = prepared.time_left - (began - started)
         if time_left <= 0:
             return await prepared.fallback.at_once(Cause.DEADLINE)
         probe = await self._breaker.admit(time_left)
@@ -52,7 +53,8 @@ class Answering:
         except asyncio.CancelledError:
             self._breaker.give_up(probe)
             raise
-        self._breaker.record(probe, result.cause, self._clock.monotonic() - started, had=time_left)
+        # Without what this process took to prepare it: that says nothing of the way to a worker.
+        self._breaker.record(probe, result.cause, self._clock.monotonic() - began, had=time_left)
         return result
 
     async def _ask(self, prepared: Prepared, job: RerankJob, ends: float, *, is_probe: bool) -> RerankResult:
