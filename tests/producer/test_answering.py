@@ -50,14 +50,14 @@ class Sent:
 def answer(clock):
     """Answer one call with 0.4 s to go; `reply` comes after so many seconds."""
 
-    async def answer(seconds, reply, breaker=None):
+    async def answer(seconds, reply, breaker=None, *, prepared_in=0.0, deadline=0.4):
         settings = ProducerSettings()
         if breaker is None:
             breaker = Breaker(settings, clock)
             breaker.learn(Reading(), None)
         sent = Sent(clock, seconds, reply)
         prepared = prepare(
-            Question(query="where?", memories=memories(3), now=NOW, deadline=0.4),
+            Question(query="where?", memories=memories(3), now=NOW, deadline=deadline),
             settings=settings,
             reply_to="r",
             clock=clock,
@@ -70,7 +70,7 @@ def answer(clock):
             replies=sent,
             clock=clock,
         )
-        result = await answering.answer(prepared, prepared.job, clock.monotonic())
+        result = await answering.answer(prepared, prepared.job, clock.monotonic() - prepared_in)
         assert sent.withdrawn == [(prepared.job.id, False)]
         return result, breaker
 
@@ -92,6 +92,13 @@ async def test_a_reply_past_the_deadline_is_dropped_and_counts_as_a_failure(answ
     result, breaker = await answer(0.401, ranking)
     assert (result.source, result.cause) == (Source.PREFILTER, Cause.DEADLINE)
     assert len(breaker.report()[0].failed) == 1
+
+
+async def test_a_slow_way_to_a_worker_is_told_to_the_breaker_and_a_slow_frontend_is_not(answer):
+    _, slow = await answer(1.5, ranking, deadline=9)
+    _, busy = await answer(0.1, ranking, deadline=9, prepared_in=5)
+    assert slow.report()[0].slow == 1
+    assert busy.report()[0].slow == 0
 
 
 async def test_a_refusal_tells_its_cause_to_the_breaker(answer):
