@@ -149,7 +149,7 @@ async def test_a_worker_may_give_back_a_dead_ones_jobs(worker_link, clean):
 async def test_workers_may_share_a_limit_and_a_quarantine(worker_link, clean):
     key = runtime_key(QUEUE, "http://runtime")
     shared = SharedLimit(worker_link, key, limit=lambda: 4, clock=SystemClock())
-    lease = await shared.enter(3, until=SystemClock().time() + 5)
+    (lease,) = [lease async for lease in shared.enter(3, until=SystemClock().time() + 5)]
     assert clean.zrange(key, 0, -1) == [lease.member.encode()]
     pipeline = worker_link.pipeline(transaction=False)
     lease.give_back(pipeline)

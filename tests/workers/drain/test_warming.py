@@ -189,13 +189,13 @@ async def test_a_warm_up_that_does_not_give_way_is_found_out(worker, queue, even
 async def test_without_a_place_in_a_shared_runtime_it_is_dropped_at_once(worker, redis, queue):
     ranker = Warm()
     shared = SharedLimit(redis, f"{queue}:runtime:x", limit=lambda: 1, clock=SystemClock())
-    lease = await shared.enter(1, until=SystemClock().time() + 5)
+    (lease,) = [lease async for lease in shared.enter(1, until=SystemClock().time() + 5)]
     one = worker(ranker, shared=shared)
     await one.warm_ups.handle(raw(warm_up(), queue))
     assert (ranker.log, one.tally) == ([], {"warm_dropped": 1})
     # It is not next either: a batch finds the place as soon as it is free.
     await redis.zrem(f"{queue}:runtime:x", lease.member)
-    assert await shared.enter_at_once(1, hold_s=1.0) is not None
+    assert await shared.enter_at_once(hold_s=1.0) is not None
 
 
 async def test_an_expired_one_is_dropped(worker, queue):

@@ -7,7 +7,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from redis.asyncio import Redis
 
@@ -48,16 +47,20 @@ log = logging.getLogger("memsift.worker")
 
 @dataclass(slots=True)
 class _Batch:
-    """What a batch holds and has used.
+    """What a batch, or a part that is answered before the rest, holds and has used.
 
     Attributes:
         popped: what came.
+        items: how many of it are answered together.
         leases: its places in runtimes.
+        records: what Redis keeps of it until it is answered.
         model_s: each job's share of the time that rankers took, by its id.
     """
 
     popped: Popped
+    items: int
     leases: list[Lease] = field(default_factory=list)
+    records: list[str] = field(default_factory=list)
     model_s: dict[str, float] = field(default_factory=dict)
 
 
@@ -146,11 +149,10 @@ class BatchHandler:
         # Jobs of one user and session side by side: their common prefix is computed once.
         ready.sort(key=lambda delivery: _conversation(delivery.job))
         self._meter.took(deliveries, fill=popped.fill, at=popped.at)
-        batch = _Batch(popped)
+        batch = _Batch(popped, len(popped.items), records=[popped.record] if popped.record else [])
         for name, group in self._by_ranker(ready).items():
             answered += await self._rank(name, group, batch)
         await self._reply(answered, batch)
-        self.on_answered(answered)
 
     def _receive(self, item: bytes) -> Delivery | None:
         now = self._clock.time()
@@ -173,27 +175,38 @@ class BatchHandler:
         ranker = self._rankers.get(name)
         if ranker is None:
             return [refuse(delivery, Cause.UNKNOWN_RANKER) for delivery in group]
-        lease = await self._enter(name, group)
+        if self.shared is None or not asks_runtime(name):
+            return await self._rank_part(ranker, group, batch)
+        answered: list[Answered] = []
+        latest = max(delivery.job.deadline for delivery in group if delivery.job)
+        hold_s = self._settings.rank_timeout_ms / 1e3
+        async with asyncio.TaskGroup() as early:
+            async for lease in self.shared.enter(len(group), until=latest, hold_s=hold_s):
+                part, group = group[: lease.jobs], group[lease.jobs :]
+                if group:
+                    batch.items -= len(part)
+                    ahead = _Batch(batch.popped, len(part), [lease])
+                    early.create_task(self._rank_early(ranker, part, ahead))
+                else:
+                    batch.leases.append(lease)
+                    answered = await self._rank_part(ranker, part, batch)
+        return answered
+
+    async def _rank_early(self, ranker: Ranker, part: list[Delivery], batch: _Batch) -> None:
+        """Those for which the runtime had places before it had some for the rest are answered alone."""
+        await self._reply(await self._rank_part(ranker, part, batch), batch)
+
+    async def _rank_part(self, ranker: Ranker, group: list[Delivery], batch: _Batch) -> list[Answered]:
         # Last before the model: callers go away while a place in the runtime is waited for.
         gone = await self._cancellations.marked(waited(group, self._clock.time()))
         answered = [refuse(delivery, Cause.CANCELLED) for delivery in group if delivery.envelope.id in gone]
         staying = [delivery for delivery in group if delivery.envelope.id not in gone]
-        sifted = self._sieve.sift(name, staying, crowded=batch.popped.crowded)
+        sifted = self._sieve.sift(ranker.name, staying, crowded=batch.popped.crowded)
         answered += sifted.refused
         for together in (sifted.together, *([suspect] for suspect in sifted.suspects)):
             if together:
                 answered += await self._ask(ranker, together, batch)
-        if lease is not None:
-            batch.leases.append(lease)
         return answered
-
-    async def _enter(self, name: str, group: list[Delivery]) -> Lease | None:
-        """A place in the runtime that workers share, if this ranker asks one."""
-        if self.shared is None or not group or not asks_runtime(name):
-            return None
-        latest = max(delivery.job.deadline for delivery in group if delivery.job)
-        hold_s = self._settings.rank_timeout_ms / 1e3
-        return await self.shared.enter(len(group), until=latest, hold_s=hold_s)
 
     async def _ask(self, ranker: Ranker, group: list[Asked], batch: _Batch) -> list[Answered]:
         for delivery, _ in group:
@@ -202,7 +215,7 @@ class BatchHandler:
         started = self._clock.monotonic()
         place_ms = max(self._clock.time() - popped.at, 0.0) * 1e3
         # Where most of what was popped was dropped, the rest is no full batch.
-        self.load.began(full=popped.crowded and 2 * len(group) > len(popped.items))
+        self.load.began(full=popped.crowded and 2 * len(group) > batch.items)
         self._meter.entered(len(group))
         self.asked[id(group)] = self._clock.time(), group
         try:
@@ -256,7 +269,7 @@ class BatchHandler:
                     reply_ttl_ms=self._settings.reply_ttl_ms,
                     result_ttl_s=self._settings.result_ttl_s,
                     ring=self._ring,
-                    also=[*(lease.give_back for lease in batch.leases), *_forgotten(batch.popped)],
+                    also=[*(lease.give_back for lease in batch.leases), *map(forget, batch.records)],
                 )
         except REDIS_FAULTS as error:
             self.tally["reply_lost"] += len(wanted)
@@ -274,12 +287,9 @@ class BatchHandler:
             if not late and delivery.job and delivery.job.sent_at and not isinstance(reply, Refusal):
                 latencies_s.append(now - delivery.job.sent_at)
         self.reporter.batch(answered, now=now, popped_at=popped.at)
-        self.recent.note(len(popped.items), fill=popped.fill, latencies_s=latencies_s)
+        self.recent.note(batch.items, fill=popped.fill, latencies_s=latencies_s)
         self._meter.ended(answered, batch.model_s, judged_at=now, replied_at=self._clock.time())
-
-
-def _forgotten(popped: Popped) -> list[Callable[[Any], None]]:
-    return [forget(popped.record)] if popped.record else []
+        self.on_answered(answered)
 
 
 def _conversation(job: RerankJob | None) -> tuple[str, str]:

@@ -107,7 +107,7 @@ class WarmUps:
         timeout = job.deadline - self._clock.time()
         lease: Lease | None = None
         if self._handler.shared is not None and asks_runtime(job.ranker or self._settings.ranker):
-            lease = await self._handler.shared.enter_at_once(1, hold_s=timeout)
+            lease = await self._handler.shared.enter_at_once(hold_s=timeout)
             if lease is None:
                 self._reporter.warmed(delivery, "dropped")
                 return

@@ -105,7 +105,7 @@ class ShadowRanking:
         lease: Lease | None = None
         shared = self._handler.shared if self._asks_runtime else None
         if shared is not None:
-            lease = await shared.enter_at_once(1, hold_s=RANK_S)
+            lease = await shared.enter_at_once(hold_s=RANK_S)
             if lease is None:
                 return None
         try:
