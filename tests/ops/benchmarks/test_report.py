@@ -76,14 +76,17 @@ def test_nowhere_to_write_is_refused(run, written):
 
 
 def test_the_overload_of_a_chaos_run_and_the_cache_are_on_the_page(run, tmp_path, written):
-    check = {"promise": "in the storm, answers by the model over capacity", "measured": 0.95}
+    checks = [
+        {"promise": "in the storm, over capacity", "measured": 0.95, "at_least": 0.85, "kept": True},
+        {"promise": "model time in vain", "measured": 0.002, "at_most": 0.001, "kept": False},
+    ]
     overload = {
         "calls": 1000,
         "answered_by_model": 400,
         "capacity_per_s": 53.0,
         "storm_thirds": [0.94, 0.95, 0.96],
         "normal_after_s": 0.3,
-        "checks": [check],
+        "checks": checks,
     }
     chaos = {**record.begun("overload", {}), "scenarios": {"overload": overload}}
     layout = {
@@ -102,6 +105,8 @@ def test_the_overload_of_a_chaos_run_and_the_cache_are_on_the_page(run, tmp_path
     page = (tmp_path / "benchmarks.md").read_text()
     assert "94.0%, 95.0%, 96.0%" in page
     assert "3.4x (3.0-4.0)" in page
+    assert "| in the storm, over capacity | 0.95 | at least 0.85 |" in page
+    assert "| model time in vain | 0.002 | at most 0.001: broken |" in page
     assert page.index("The prefix cache") < page.index("Overload")
 
 

@@ -17,15 +17,27 @@ def section(record: Mapping[str, Any], machine: str) -> Section:
         "prefilter, by their deadline. What the numbers mean: [chaos.md](chaos.md).",
     ]
     rows = [
-        ["in each third of the storm, answers by the model over capacity", _thirds(found["storm_thirds"])],
+        [
+            "in each third of the storm, answers by the model over capacity",
+            _thirds(found["storm_thirds"]),
+            "",
+        ],
         [
             "seconds after the storm until every call is answered by the model again",
             f"{found['normal_after_s']:.2f}",
+            "",
         ],
-        *([check["promise"], f"{check['measured']:.4g}"] for check in found["checks"]),
+        *([check["promise"], f"{check['measured']:.4g}", _limit(check)] for check in found["checks"]),
     ]
     command = "memsift chaos --scenario overload"
-    return Section("overload", "Overload", command, machine, text, [Table(("what", "measured"), rows)])
+    return Section(
+        "overload", "Overload", command, machine, text, [Table(("what", "measured", "promised"), rows)]
+    )
+
+
+def _limit(check: Mapping[str, Any]) -> str:
+    promised = f"at least {check['at_least']:g}" if "at_least" in check else f"at most {check['at_most']:g}"
+    return promised if check["kept"] else f"{promised}: broken"
 
 
 def _thirds(shares: list[float]) -> str:
