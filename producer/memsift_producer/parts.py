@@ -66,8 +66,8 @@ class Parts:
     afterwards: Afterwards
     queue: str
 
-    async def start(self) -> list[asyncio.Task[None]]:
-        """Begin what runs beside the calls, and wait a moment for Redis.
+    def start(self) -> list[asyncio.Task[None]]:
+        """Begin what runs beside the calls.
 
         Returns:
             What is to be ended by `close`.
@@ -78,12 +78,14 @@ class Parts:
             "replies": self.replies.run(),
             "watch": self.watch.run(),
         }
-        tasks = [asyncio.create_task(run, name=f"memsift-{name}") for name, run in running.items()]
+        return [asyncio.create_task(run, name=f"memsift-{name}") for name, run in running.items()]
+
+    async def ready(self) -> None:
+        """Wait a moment for Redis."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(OPEN_WAIT_S):
                 await self.replies.connected.wait()
                 await self.watch.present.wait()
-        return tasks
 
     async def close(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Answer every call in flight with its fallback, and close both connections."""

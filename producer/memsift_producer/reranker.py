@@ -106,7 +106,8 @@ class Reranker:
         """
         get_ready()
         self._closed = False
-        self._tasks = await self._parts.start()
+        self._tasks = self._parts.start()
+        await self._parts.ready()
 
     async def close(self) -> None:
         """Answer every call in flight with its fallback and close both connections."""

@@ -162,6 +162,17 @@ async def test_thousands_of_calls_can_be_in_flight_and_get_their_own_answers(rer
     assert len({job.reply_to for job in worker.jobs}) == 1
 
 
+async def test_an_opening_that_is_given_up_leaves_nothing_running(queue):
+    """Given a Redis that is away, when nobody waits for `open` any more, then `close` ends all the same."""
+    others = asyncio.all_tasks()
+    reranker = Reranker.from_url("redis://127.0.0.1:1/0", queue=queue)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(reranker.open(), 0.1)
+    assert asyncio.all_tasks() > others
+    await reranker.close()
+    assert asyncio.all_tasks() == others
+
+
 async def test_closing_answers_all_that_is_in_flight(valkey_url, queue, eventually, redis):
     reranker = Reranker.from_url(valkey_url, queue=queue)
     await reranker.open()
