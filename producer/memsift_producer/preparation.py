@@ -55,7 +55,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class Draft:
     """A call that has been checked, and its memories ranked by the prefilter.
 
     Attributes:
@@ -80,17 +80,17 @@ def prepare(
     calibration: Calibration,
     ring: KeyRing | None = None,
 ) -> Prepared:
-    """Turn a question into a message and a fallback: `weigh`, then `pack`.
+    """Turn a question into a message and a fallback: `draft`, then `pack`.
 
     Raises:
         InvalidInput: an argument is wrong; says which, never its text.
     """
     __tracebackhide__ = True  # its local variables are the user's words, which error reports would show
-    weighed = weigh(question, settings=settings, reply_to=reply_to, clock=clock)
-    return pack(weighed, settings=settings, clock=clock, calibration=calibration, ring=ring)
+    drafted = draft(question, settings=settings, reply_to=reply_to, clock=clock)
+    return pack(drafted, settings=settings, clock=clock, calibration=calibration, ring=ring)
 
 
-def weigh(question: Question, *, settings: ProducerSettings, reply_to: str, clock: Clock) -> Weighed:
+def draft(question: Question, *, settings: ProducerSettings, reply_to: str, clock: Clock) -> Draft:
     """Check a question and rank its memories by the prefilter.
 
     Args:
@@ -106,7 +106,7 @@ def weigh(question: Question, *, settings: ProducerSettings, reply_to: str, cloc
     started = clock.monotonic()
     limits = check_limits(question, settings)
     if not question.memories:
-        return Weighed(None, None, limits, 0.0)
+        return Draft(None, None, limits, 0.0)
     explain = bool(settings.decision_log)
     asked = check(question, limits, reply_to=reply_to, now=clock.time(), explain=explain)
     found = prefilter(
@@ -117,11 +117,11 @@ def weigh(question: Question, *, settings: ProducerSettings, reply_to: str, cloc
         keep=settings.kept_for(asked.ranker),
         query_embedding=question.query_embedding,
     )
-    return Weighed(asked, found, limits, (clock.monotonic() - started) * 1e3)
+    return Draft(asked, found, limits, (clock.monotonic() - started) * 1e3)
 
 
 def pack(
-    weighed: Weighed,
+    drafted: Draft,
     *,
     settings: ProducerSettings,
     clock: Clock,
@@ -131,7 +131,7 @@ def pack(
     """Write the message, and have a fallback ready.
 
     Args:
-        weighed: the call.
+        drafted: the call.
         settings: the queue's name.
         clock: the Redis server's clock.
         calibration: tells how probably relevant what the prefilter found is.
@@ -141,11 +141,11 @@ def pack(
         JobTooLarge: it has more text than a job may have.
     """
     __tracebackhide__ = True
-    asked, found, limits = weighed.asked, weighed.found, weighed.limits
+    asked, found, limits = drafted.asked, drafted.found, drafted.limits
     if asked is None or found is None:
         return _nothing(limits)
     job = _with_candidates(asked, found, sent_at=clock.time())
-    timings = {"prefilter": weighed.ms}
+    timings = {"prefilter": drafted.ms}
 
     def fallback() -> RerankResult:
         places = zip((memory.id for memory in found.kept), found.scores, found.evidence, strict=True)

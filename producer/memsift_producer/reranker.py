@@ -13,7 +13,7 @@ from memsift_producer.chosen_settings import chosen
 from memsift_producer.meter import Meter
 from memsift_producer.observed import Observed
 from memsift_producer.prefilter import Reader
-from memsift_producer.preparation import Prepared, pack, prepare_warm_up, weigh
+from memsift_producer.preparation import Prepared, draft, pack, prepare_warm_up
 from memsift_producer.question import Question
 from memsift_producer.reranking import Reranking
 from memsift_producer.told import OnBreaker
@@ -181,13 +181,13 @@ class Reranker:
         started = self._clock.monotonic()
         with Observed(self.metrics) as call:
             was_new = await self._reader.read(question.memories or ())
-            weighed = weigh(
+            drafted = draft(
                 question, settings=self.settings, reply_to=self._parts.replies.name, clock=self._clock
             )
             if was_new:
                 await asyncio.sleep(0)  # what nobody has looked at before takes twice the time
             prepared = pack(
-                weighed,
+                drafted,
                 settings=self.settings,
                 clock=self._clock,
                 calibration=self._calibration,
