@@ -13,9 +13,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from memsift_schemas.errors import SettingsError, describe
+from memsift_schemas.memory import Model
 
 # The name by which the prefilter's curve is found.
 PREFILTER = "prefilter"
@@ -29,15 +30,7 @@ Evidence = Annotated[float, Field(ge=-1e9, le=1e9)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Part(BaseModel):
-    """Frozen, tolerant of new fields, silent about values in its errors."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", hide_input_in_errors=True, allow_inf_nan=False, defer_build=True
-    )
-
-
-class Curve(_Part):
+class Curve(Model):
     """How probably a memory with so much evidence is relevant; never falls as evidence grows.
 
     Attributes:
@@ -85,7 +78,7 @@ class Curve(_Part):
         return min(low + (high - low) * ((evidence - left) / (right - left)), high)
 
 
-class Calibration(_Part):
+class Calibration(Model):
     """The curves of a file.
 
     Attributes:

@@ -67,10 +67,14 @@ def command(*, measured: Path | None, path: Path, write: bool, as_json: bool) ->
 def _verdicts(
     held: Mapping[str, Mapping[str, float]], measure: Callable[[], dict[str, Any]], *, tries: int
 ) -> list[Verdict]:
-    found = [measure()]
-    while any(one.worse for one in baseline.judge(held, found)) and len(found) < tries:
+    found: list[dict[str, Any]] = []
+    verdicts: list[Verdict] = []
+    while len(found) < tries:
         found.append(measure())
-    return baseline.judge(held, found)
+        verdicts = baseline.judge(held, found)
+        if not any(one.worse for one in verdicts):
+            break
+    return verdicts
 
 
 def _measure() -> dict[str, Any]:

@@ -26,10 +26,9 @@ from memsift_schemas import settings as settings_module
 from memsift_schemas.job import MAX_CANDIDATES
 from memsift_schemas.settings import WorkerSettings
 from memsift_schemas.settings.producer import KEPT
-from memsift_workers.assembly import build_decks, build_runtime, build_strategy
+from memsift_workers.assembly import build_local
 from memsift_workers.rankers.clef.ranker import ClefRanker
 from memsift_workers.rankers.jev.ranker import JevRanker
-from memsift_workers.rankers.local import LocalRanker
 
 PREFILTER, JEV = "prefilter", "jev"
 STRATEGIES = ("likelihood", "pointwise", "listwise", "scorecard")
@@ -129,8 +128,7 @@ def _ours(redis_url: str) -> dict[str, Maker]:
     def strategy(name: str) -> Subject:
         ensure_model()
         settings = settings_module.load(WorkerSettings, redis_url=redis_url, strategy=name)
-        ranker = LocalRanker(build_runtime(settings), build_strategy(settings), build_decks(settings))
-        return Second(ranker, keep=KEPT)
+        return Second(build_local(settings), keep=KEPT)
 
     def jev() -> Subject:
         settings = settings_module.load(WorkerSettings, redis_url=redis_url)
